@@ -1,0 +1,1 @@
+"""Ontologies and annotation records: the immutable Ontology, its readers, record readers, registry and manifests."""

@@ -1,0 +1,51 @@
+"""What a file says about one id, while it is being read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+__all__ = ["Draft", "Lines", "known", "with_line"]
+
+_Key = TypeVar("_Key")
+Lines = Mapping[_Key, tuple[int, ...]]
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Draft:
+    """What the file says about one id, stanzas merged. Mappings keep the order of the file; values are lines.
+
+    Most terms lack most parts, so a part is a mapping of its own only once something is in it: seven empty dicts a
+    term cost more time than the parsing.
+    """
+
+    __slots__ = (
+        "alt_ids", "consider", "definition", "lines", "name", "parents", "references", "relations", "replaced_by",
+        "retired", "synonyms",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.lines: tuple[int, ...] = ()
+        self.name = ""
+        self.definition = ""
+        self.references: tuple[str, ...] = ()
+        self.synonyms: Lines[tuple[str, int]] = _NOTHING
+        self.parents: Lines[str] = _NOTHING
+        self.relations: Lines[tuple[str, str]] = _NOTHING
+        self.alt_ids: Lines[str] = _NOTHING
+        self.retired: tuple[int, ...] = ()
+        self.replaced_by: Lines[str] = _NOTHING
+        self.consider: Lines[str] = _NOTHING
+
+
+def with_line(lines: Lines[_Key], key: _Key, line: int) -> Lines[_Key]:
+    """Returns ``lines`` with one more line under ``key``; what was a mapping of its own already is changed in place."""
+    grown = lines if isinstance(lines, dict) else {}
+    grown[key] = (*grown.get(key, ()), line)
+    return grown
+
+
+def known(*lines: Iterable[int]) -> list[int]:
+    """Returns the line numbers that are known, ascending, each once."""
+    return sorted({n for some in lines for n in some if n})

@@ -1,0 +1,273 @@
+"""Reader of phenotype.hpoa, the disease annotations of the Human Phenotype Ontology, in its forms since 2018.
+
+Columns are found by their names, never by position. Whatever is left out, repaired or contradictory is reported with
+its lines; nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ParseError
+from ..ontology import Ontology
+from ..report import LoadReport
+from ..source import SourceLike, decode_lines, read_source
+from ..strings import StringColumn
+from .frequency import read_frequency
+from .hpoa_header import check_columns, describe, find_header, made_with, read_meta
+from .model import EVIDENCE_FIELDS, Interned, Records
+from .pool import Pooled, Rows, pool
+from .tab import Table, read_table
+
+__all__ = ["can_read", "read_hpoa"]
+
+Int32 = npt.NDArray[np.int32]
+
+_USED = ("key", "name", "term", "aspect", *EVIDENCE_FIELDS)
+_ASPECT_LETTERS = {"P": 0, "I": 1, "C": 2, "M": 3, "H": 4}
+
+_NOT = re.compile(r"\bnot\b", re.IGNORECASE)
+
+
+def can_read(head: bytes) -> bool:
+    """Returns whether ``head``, the uncompressed start of a file, has the column header of a phenotype.hpoa."""
+    return find_header(decode_lines(head, LoadReport("")))[0] >= 0
+
+
+def read_hpoa(source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None) -> Records:
+    r"""Returns the records of a phenotype.hpoa file, their terms resolved to live terms of ``ontology``.
+
+    Args:
+        source: path, bytes or binary file, perhaps compressed.
+        ontology: the Human Phenotype Ontology.
+        strict: refuse the file at its first warning instead of reporting it.
+        name: name for reports, where ``source`` has none.
+
+    Raises:
+        ParseError: the file is no phenotype.hpoa, its compression is damaged, or ``strict`` met a fault.
+        DataMissing: there is no such file.
+
+    >>> from sma_gpu.ontologies.builder import ontology_from_parents
+    >>> columns = ["database_id", "disease_name", "qualifier", "hpo_id", "frequency", "aspect"]
+    >>> row = ["OMIM:1", "Toy disease", "", "HP:2", "3/7", "P"]
+    >>> file = "\n".join("\t".join(cells) for cells in (columns, row)).encode()
+    >>> records = read_hpoa(file, ontology_from_parents({"HP:1": [], "HP:2": ["HP:1"]}))
+    >>> records.record("OMIM:1").positive
+    ('HP:2',)
+    """
+    opened = read_source(source, name=name)
+    content = opened.content()
+    report = LoadReport(opened.path, strict=strict)
+    lines = decode_lines(content, report)
+    header, columns = find_header(lines)
+    if header < 0:
+        raise ParseError(
+            f"read {opened.path} as phenotype.hpoa",
+            describe(lines, content),
+            "Give the phenotype.hpoa of an HPO release, with its column header (database_id, disease_name, ...).",
+            path=opened.path,
+        )
+    check_columns(columns, header + 1, opened.path)
+    reading = _Reading(read_table(lines, header + 1, columns, _USED), ontology, read_meta(lines[:header]))
+    return reading.records(hashlib.sha256(content).hexdigest(), report)
+
+
+class _Reading:
+    """One table on its way to records; entries wait until all are known, so that they come in the order of lines."""
+
+    def __init__(self, table: Table, ontology: Ontology, meta: dict[str, str]) -> None:
+        self.table = table
+        self.ontology = ontology
+        self.meta = meta
+        self.entries: list[tuple[str, str, str, list[int], tuple[str, ...]]] = []
+
+    def records(self, sha256: str, report: LoadReport) -> Records:
+        """Returns the records and writes the entries into ``report``."""
+        table, codes, values = self.table, self.table.codes, self.table.values
+        self._report_broken()
+        keys = tuple(sorted(key for key in values["key"] if key))
+        place = {key: i for i, key in enumerate(keys)}
+        record = self._map("key", [place.get(key, -1) for key in values["key"]])
+        names = self._names(record, keys)
+        term = self._map("term", self._resolve())
+        aspect = self._map("aspect", self._aspects())
+        negated = self._map("qualifier", self._negations()) == 1
+        shares = [read_frequency(text, self.ontology) for text in values["frequency"]]
+        usable = np.flatnonzero((record >= 0) & (term >= 0) & (aspect >= 0))
+
+        frequency = codes["frequency"][usable]
+        rows = Rows(
+            record=record[usable],
+            aspect=aspect[usable].astype(np.uint8),
+            term=term[usable],
+            negated=negated[usable],
+            low=np.array([s.low for s in shares])[frequency],
+            high=np.array([s.high for s in shares])[frequency],
+            numerator=np.array([s.numerator for s in shares], np.int64)[frequency],
+            denominator=np.array([s.denominator for s in shares], np.int64)[frequency],
+            texts=np.column_stack([codes[column][usable] for column in EVIDENCE_FIELDS]),
+        )
+        pooled = pool(rows, record_count=len(keys), term_count=len(self.ontology))
+        self._report_pooling(rows, pooled, usable, keys, [s.fault for s in shares])
+        self._report_release()
+        for severity, kind, message, lines, ids in sorted(self.entries, key=lambda e: e[3][:1]):
+            (report.note if severity == "note" else report.warn)(kind, message, lines, ids)
+
+        kept = usable[pooled.kept]
+        return Records(
+            name="hpoa",
+            version=self.meta.get("version") or self.meta.get("date", ""),
+            sha256=sha256,
+            ontology_version=made_with(self.meta),
+            ontology_sha256=self.ontology.sha256,
+            term_ids=self.ontology.ids,
+            keys=keys,
+            names=StringColumn.from_strings(names),
+            ptr=pooled.ptr,
+            term=pooled.term,
+            aspect=pooled.aspect,
+            excluded=pooled.excluded,
+            low=pooled.low,
+            high=pooled.high,
+            numerator=pooled.numerator,
+            denominator=pooled.denominator,
+            row_ptr=pooled.row_ptr,
+            line=table.line[kept],
+            evidence={c: Interned(codes[c][kept], StringColumn.from_strings(values[c])) for c in EVIDENCE_FIELDS},
+            report=report,
+        )
+
+    def _note(self, kind: str, message: str, lines: list[int], ids: tuple[str, ...] = ()) -> None:
+        self.entries.append(("note", kind, message, lines, ids))
+
+    def _warn(self, kind: str, message: str, lines: list[int], ids: tuple[str, ...] = ()) -> None:
+        self.entries.append(("warning", kind, message, lines, ids))
+
+    def _map(self, column: str, numbers: list[int]) -> Int32:
+        """Turns the codes of a column into the numbers that its distinct texts stand for."""
+        return np.array([*numbers, -1], np.int32)[self.table.codes[column]]
+
+    def _lines(self, column: str, code: int) -> list[int]:
+        """Lines whose field in ``column`` has this code."""
+        found: list[int] = self.table.line[self.table.codes[column] == code].tolist()
+        return found
+
+    def _report_broken(self) -> None:
+        table = self.table
+        for broken in table.broken:
+            self._warn("columns", f"the line has {broken.found} columns, unlike the header; left out", [broken.line])
+        for column, what in (("key", "disease id"), ("term", "term id")):
+            if "" in table.values[column]:
+                for line in self._lines(column, table.values[column].index("")):
+                    self._warn("empty-id", f"the row has no {what}; left out", [line])
+
+    def _names(self, record: Int32, keys: tuple[str, ...]) -> list[str]:
+        """Finds the first name of each record that is not blank."""
+        codes, values = self.table.codes["name"], self.table.values["name"]
+        pair = record.astype(np.int64) * len(values) + codes
+        first = np.sort(np.unique(pair, return_index=True)[1])
+        found: dict[int, list[int]] = {}
+        for row in first.tolist():
+            if record[row] >= 0 and values[codes[row]]:
+                found.setdefault(int(record[row]), []).append(row)
+        for number, rows in found.items():
+            if len(rows) > 1:
+                others = ", ".join(repr(values[codes[row]]) for row in rows)
+                lines = self.table.line[rows].tolist()
+                self._note("several-names", f"{keys[number]} has {len(rows)} names, {others}; the first is used", lines)
+        return [values[codes[found[i][0]]] if i in found else "" for i in range(len(keys))]
+
+    def _resolve(self) -> list[int]:
+        """Numbers of the terms that the ids of the file stand for today, -1 where there is none."""
+        numbers: list[int] = []
+        for code, asked in enumerate(self.table.values["term"]):
+            found = self.ontology.resolve(asked)
+            numbers.append(found.index)
+            if not asked or found.status == "live":
+                continue
+            lines = self._lines("term", code)
+            if found.used is not None:
+                self._note(
+                    "old-id", f"{asked} is an old id of {found.used}, which is used instead", lines, (asked, found.used)
+                )
+            elif found.status == "retired":
+                hint = f"; candidates: {', '.join(found.candidates)}" if found.candidates else ""
+                message = f"{asked} is retired without one replacement{hint}; {_rows(lines)} left out"
+                self._warn("retired-id", message, lines, (asked, *found.candidates))
+            else:
+                why = "named but never defined" if found.status == "placeholder" else "unknown"
+                message = f"{asked} is {why} in {self.ontology.label}; {_rows(lines)} left out"
+                self._warn("unknown-id", message, lines, (asked,))
+        return numbers
+
+    def _aspects(self) -> list[int]:
+        numbers: list[int] = []
+        for code, letter in enumerate(self.table.values["aspect"]):
+            number = _ASPECT_LETTERS.get(letter.upper(), -1)
+            numbers.append(number)
+            if number < 0:
+                lines = self._lines("aspect", code)
+                known = ", ".join(_ASPECT_LETTERS)
+                self._warn("unknown-aspect", f"aspect {letter!r} is not one of {known}; {_rows(lines)} left out", lines)
+        return numbers
+
+    def _negations(self) -> list[int]:
+        numbers: list[int] = []
+        for code, text in enumerate(self.table.values["qualifier"]):
+            negated = _NOT.search(text) is not None
+            numbers.append(int(negated))
+            if negated and text != "NOT":
+                self._note("qualifier", f"qualifier {text!r} is read as NOT", self._lines("qualifier", code))
+            elif text and not negated:
+                message = f"qualifier {text!r} has no known meaning; the rows count as positive"
+                self._warn("unknown-qualifier", message, self._lines("qualifier", code))
+        return numbers
+
+    def _report_pooling(
+        self, rows: Rows, pooled: Pooled, usable: npt.NDArray[np.int64], keys: tuple[str, ...], faults: list[str]
+    ) -> None:
+        line = self.table.line[usable]
+
+        def pair(row: int) -> tuple[str, str]:
+            return keys[rows.record[row]], self.ontology.ids[rows.term[row]]
+
+        for group in pooled.copies:
+            ids = pair(group[0])
+            message = f"{ids[0]} and {ids[1]}: {len(group)} rows are exactly equal; they count once"
+            self._note("copied-row", message, line[group].tolist(), ids)
+        for group in pooled.conflicts:
+            ids = pair(group[0])
+            lines = line[group].tolist()
+            message = f"{ids[0]} has {ids[1]} both with and without NOT, lines {_join(lines)}; it is kept as positive"
+            self._warn("conflict", message, lines, ids)
+        texts, codes = self.table.values["frequency"], self.table.codes["frequency"][usable]
+        faulty = np.array([bool(fault) for fault in faults], np.bool_)[codes]
+        denied = rows.negated & (rows.high > 0)
+        for row in pooled.kept[(faulty | denied)[pooled.kept]].tolist():
+            ids, text = pair(row), texts[codes[row]]
+            if denied[row]:
+                message = f"{ids[0]} has {ids[1]} with NOT and frequency {text!r}; the frequency is not used"
+                self._warn("negated-frequency", message, [int(line[row])], ids)
+            else:
+                message = f"frequency {text!r} of {ids[1]} in {ids[0]} cannot be used: {faults[codes[row]]}"
+                self._warn("frequency", message, [int(line[row])], ids)
+
+    def _report_release(self) -> None:
+        made, here = made_with(self.meta), self.ontology.version
+        if made and here and made != here:
+            self._note("release", f"the annotations were made with HPO {made}, not {here}", [])
+
+
+def _rows(lines: list[int]) -> str:
+    return f"its {len(lines)} rows are" if len(lines) != 1 else "its row is"
+
+
+def _join(lines: list[int]) -> str:
+    shown = [str(n) for n in lines[:6]]
+    if len(lines) > len(shown):
+        return f"{', '.join(shown)} and {len(lines) - len(shown)} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -1,0 +1,377 @@
+"""Annotated records as columns: which terms each record has or lacks, how often, and on which evidence.
+
+The table is a set of arrays, so that a compiled file of some 250,000 annotations loads without making an object for
+each. Records and annotations as a person reads them are views, made when asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import isnan
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ArtifactError, FingerprintMismatch, UnknownKey
+from ..ontology import Ontology
+from ..report import LoadReport
+from ..strings import StringColumn
+from .frequency import Frequency
+
+__all__ = ["ASPECTS", "EVIDENCE_FIELDS", "Annotation", "EvidenceRow", "Interned", "Record", "Records"]
+
+ASPECTS = ("phenotype", "inheritance", "course", "modifier", "history")
+"""Kinds of annotation. Only the first takes part in matching."""
+
+EVIDENCE_FIELDS = ("reference", "evidence", "onset", "frequency", "sex", "modifier", "biocuration", "qualifier")
+"""Text columns of an evidence row."""
+
+Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_ARRAYS = ("ptr", "term", "aspect", "excluded", "low", "high", "numerator", "denominator", "row_ptr", "line")
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """One line of the source that supports an annotation; every text as written.
+
+    Attributes:
+        line: line number in the source, from 1.
+    """
+
+    line: int
+    reference: str
+    evidence: str
+    onset: str
+    frequency: str
+    sex: str
+    modifier: str
+    biocuration: str
+    qualifier: str
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """All that a record says about one term under one aspect.
+
+    Attributes:
+        term: id of the live term.
+        aspect: one of ``ASPECTS``.
+        excluded: the source says that the term does not occur.
+        frequency: share of patients, or None where the source does not say.
+        rows: distinct evidence rows in file order.
+    """
+
+    term: str
+    aspect: str
+    excluded: bool
+    frequency: Frequency | None
+    rows: tuple[EvidenceRow, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record, such as a disease.
+
+    Attributes:
+        key: its id.
+        name: its name, or empty.
+        annotations: ordered by aspect, then by term id.
+    """
+
+    key: str
+    name: str
+    annotations: tuple[Annotation, ...]
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Ids of the phenotype terms that occur, code-point order; perhaps none."""
+        return tuple(a.term for a in self.annotations if a.aspect == "phenotype" and not a.excluded)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Ids of the phenotype terms that the source says do not occur, code-point order."""
+        return tuple(a.term for a in self.annotations if a.aspect == "phenotype" and a.excluded)
+
+    def aspect(self, name: str) -> tuple[Annotation, ...]:
+        """Returns the annotations of one aspect, by term id.
+
+        Raises:
+            ValueError: ``name`` is not in ``ASPECTS``.
+        """
+        if name not in ASPECTS:
+            raise ValueError(f"aspect {name!r} is not one of {', '.join(ASPECTS)}")
+        return tuple(a for a in self.annotations if a.aspect == name)
+
+
+@dataclass(frozen=True, eq=False)
+class Interned:
+    """A text column in which each distinct text is held once.
+
+    Attributes:
+        codes: int32 ``[rows]``, number in ``values``.
+        values: distinct texts.
+    """
+
+    codes: Int32
+    values: StringColumn
+
+    def __getitem__(self, row: int) -> str:
+        return self.values[int(self.codes[row])]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """All records of one annotation file, ``R`` of them with ``A`` annotations on ``E`` evidence rows; read-only.
+
+    Attributes:
+        name: short name of the collection, such as ``hpoa``.
+        version: release from the header; may be empty.
+        sha256: SHA-256 of the uncompressed file, hex.
+        ontology_version: release of the ontology that the header says the annotations were made with; may be empty.
+        ontology_sha256: SHA-256 of the ontology whose numbers ``term`` holds.
+        term_ids: ids of that ontology, by number.
+        keys: record keys in code-point order.
+        names: name of each record, ``""`` where the file gives none.
+        ptr: int32 ``[R + 1]``; annotations ``ptr[i]:ptr[i + 1]`` belong to record i, by aspect, then term.
+        term: int32 ``[A]``, number of the term in the ontology.
+        aspect: uint8 ``[A]``, number in ``ASPECTS``.
+        excluded: bool ``[A]``.
+        low: float64 ``[A]``, least share of patients in [0, 1], NaN where unknown.
+        high: float64 ``[A]``, greatest share, NaN where unknown.
+        numerator: int32 ``[A]``, affected summed over the rows, -1 where the share does not come from counts.
+        denominator: int32 ``[A]``, examined, likewise.
+        row_ptr: int32 ``[A + 1]`` into the evidence rows.
+        line: int32 ``[E]``, line in the source, from 1.
+        evidence: one text column ``[E]`` for each of ``EVIDENCE_FIELDS``.
+        report: what the reader noticed.
+    """
+
+    name: str
+    version: str
+    sha256: str
+    ontology_version: str
+    ontology_sha256: str
+    term_ids: tuple[str, ...]
+    keys: tuple[str, ...]
+    names: StringColumn
+    ptr: Int32
+    term: Int32
+    aspect: npt.NDArray[np.uint8]
+    excluded: npt.NDArray[np.bool_]
+    low: Float64
+    high: Float64
+    numerator: Int32
+    denominator: Int32
+    row_ptr: Int32
+    line: Int32
+    evidence: Mapping[str, Interned]
+    report: LoadReport = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (*(getattr(self, n) for n in _ARRAYS), *(c.codes for c in self.evidence.values())):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._find(key) >= 0
+
+    def __repr__(self) -> str:
+        return f"Records({self.label}, {len(self.keys)} records, {len(self.term)} annotations)"
+
+    @property
+    def label(self) -> str:
+        """Name and version, for messages."""
+        return f"{self.name} {self.version}".strip()
+
+    def index(self, key: str) -> int:
+        """Returns the number of the record with this key.
+
+        Raises:
+            UnknownKey: there is none; the message suggests the nearest keys.
+        """
+        found = self._find(key)
+        if found >= 0:
+            return found
+        nearest = self._nearest(key)
+        raise UnknownKey(
+            f"record {key!r} of {self.label}",
+            f"none of its {len(self.keys)} records has this key",
+            f"Did you mean {', '.join(nearest)}?" if nearest else "Keys are case-sensitive and written with a prefix.",
+        )
+
+    def record(self, key: str) -> Record:
+        """Returns the record with this key.
+
+        Raises:
+            UnknownKey: there is none; the message suggests the nearest keys.
+        """
+        return self.record_at(self.index(key))
+
+    def record_at(self, index: int) -> Record:
+        """Returns record number ``index``, 0 up to ``len(self) - 1``."""
+        if not 0 <= index < len(self.keys):
+            raise IndexError(index)
+        span = range(int(self.ptr[index]), int(self.ptr[index + 1]))
+        return Record(self.keys[index], self.names[index], tuple(self.annotation_at(i) for i in span))
+
+    def annotation_at(self, index: int) -> Annotation:
+        """Returns annotation number ``index`` of the table."""
+        low, high = float(self.low[index]), float(self.high[index])
+        numerator, denominator = int(self.numerator[index]), int(self.denominator[index])
+        counted = denominator >= 0
+        return Annotation(
+            term=self.term_ids[self.term[index]],
+            aspect=ASPECTS[self.aspect[index]],
+            excluded=bool(self.excluded[index]),
+            frequency=None
+            if isnan(low)
+            else Frequency(low, high, numerator if counted else None, denominator if counted else None),
+            rows=tuple(self.row_at(r) for r in range(int(self.row_ptr[index]), int(self.row_ptr[index + 1]))),
+        )
+
+    def row_at(self, index: int) -> EvidenceRow:
+        """Returns evidence row number ``index`` of the table."""
+        return EvidenceRow(int(self.line[index]), **{name: self.evidence[name][index] for name in EVIDENCE_FIELDS})
+
+    def phenotypes(self, *, excluded: bool) -> tuple[npt.NDArray[np.int64], Int32]:
+        """Returns the phenotype terms of every record, as they are packed for matching.
+
+        Args:
+            excluded: the terms that do not occur, instead of those that do.
+
+        Returns:
+            ``ptr``, int64 ``[R + 1]``, and ``term``, int32 ``[ptr[-1]]``: the terms of record i are
+            ``term[ptr[i]:ptr[i + 1]]``, ascending, each once.
+        """
+        wanted = (self.aspect == 0) & (self.excluded == excluded)
+        before = np.zeros(len(wanted) + 1, np.int64)
+        np.cumsum(wanted, out=before[1:])
+        return before[self.ptr], self.term[wanted]
+
+    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Returns the table as plain arrays, for a compiled file; ``from_arrays`` takes them back."""
+        keys = StringColumn.from_strings(self.keys)
+        meta = {
+            "name": self.name,
+            "version": self.version,
+            "sha256": self.sha256,
+            "ontology_version": self.ontology_version,
+            "ontology_sha256": self.ontology_sha256,
+            "report": self.report.to_json(),
+        }
+        arrays: dict[str, npt.NDArray[np.generic]] = {
+            "meta": np.frombuffer(json.dumps(meta).encode(), np.uint8),
+            "keys": keys.blob_array,
+            "keys_ends": keys.ends,
+            "names": self.names.blob_array,
+            "names_ends": self.names.ends,
+        }
+        arrays.update({name: getattr(self, name) for name in _ARRAYS})
+        for name in EVIDENCE_FIELDS:
+            column = self.evidence[name]
+            arrays[f"evidence_{name}"] = column.codes.astype(_narrow(len(column.values)))
+            arrays[f"evidence_{name}_values"] = column.values.blob_array
+            arrays[f"evidence_{name}_ends"] = column.values.ends
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, ontology: Ontology, *, path: str) -> Records:
+        """Returns the table that ``to_arrays`` wrote.
+
+        Args:
+            arrays: its arrays.
+            ontology: the ontology with which the table was read.
+            path: today's name of the source file, for the report.
+
+        Raises:
+            FingerprintMismatch: the table was read with another ontology.
+            ArtifactError: an array is missing or has another shape or type.
+        """
+        try:
+            meta = json.loads(np.asarray(arrays["meta"], np.uint8).tobytes())
+            _same_ontology(str(meta["ontology_sha256"]), ontology, path)
+            return cls(
+                name=str(meta["name"]),
+                version=str(meta["version"]),
+                sha256=str(meta["sha256"]),
+                ontology_version=str(meta["ontology_version"]),
+                ontology_sha256=str(meta["ontology_sha256"]),
+                term_ids=ontology.ids,
+                keys=tuple(_strings(arrays, "keys", "keys_ends")),
+                names=_strings(arrays, "names", "names_ends"),
+                ptr=_typed(arrays["ptr"], np.int32),
+                term=_typed(arrays["term"], np.int32),
+                aspect=_typed(arrays["aspect"], np.uint8),
+                excluded=_typed(arrays["excluded"], np.bool_),
+                low=_typed(arrays["low"], np.float64),
+                high=_typed(arrays["high"], np.float64),
+                numerator=_typed(arrays["numerator"], np.int32),
+                denominator=_typed(arrays["denominator"], np.int32),
+                row_ptr=_typed(arrays["row_ptr"], np.int32),
+                line=_typed(arrays["line"], np.int32),
+                evidence={
+                    name: Interned(
+                        _wide(arrays[f"evidence_{name}"]),
+                        _strings(arrays, f"evidence_{name}_values", f"evidence_{name}_ends"),
+                    )
+                    for name in EVIDENCE_FIELDS
+                },
+                report=LoadReport.from_json(str(meta["report"]), path),
+            )
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ArtifactError(
+                f"load the compiled records of {path}",
+                f"its arrays are not those of this release ({fault})",
+                "Delete the compiled file; it is made again from the source.",
+            ) from fault
+
+    def _find(self, key: str) -> int:
+        at = bisect_left(self.keys, key)
+        return at if at < len(self.keys) and self.keys[at] == key else -1
+
+    def _nearest(self, key: str) -> list[str]:
+        folded = key.casefold()
+        same = [k for k in self.keys if k.casefold() == folded or k.casefold().endswith(f":{folded}")]
+        return same[:3] or get_close_matches(key, self.keys, n=3)
+
+
+def _same_ontology(found: str, ontology: Ontology, path: str) -> None:
+    if found != ontology.sha256:
+        raise FingerprintMismatch(
+            f"load the compiled records of {path}",
+            f"they were read with another ontology (sha256 {found[:12]}, not {ontology.sha256[:12]})",
+            f"Read the source again with {ontology.label}.",
+            field="ontology_sha256",
+        )
+
+
+def _strings(arrays: Arrays, blob: str, ends: str) -> StringColumn:
+    return StringColumn(_typed(arrays[blob], np.uint8), _typed(arrays[ends], np.int64))
+
+
+def _narrow(count: int) -> type[np.uint8 | np.uint16 | np.int32]:
+    """The smallest type that numbers ``count`` texts: the compiled file is a third smaller, and loads sooner."""
+    return np.uint8 if count <= 2**8 else np.uint16 if count <= 2**16 else np.int32
+
+
+def _wide(array: npt.NDArray[np.generic]) -> Int32:
+    if array.dtype not in (np.uint8, np.uint16, np.int32) or array.ndim != 1:
+        raise TypeError(f"an array of {array.dtype} {list(array.shape)} stands where text codes are due")
+    return array.astype(np.int32)
+
+
+def _typed(array: npt.NDArray[np.generic], dtype: type[Scalar]) -> npt.NDArray[Scalar]:
+    if array.dtype != dtype or array.ndim != 1:
+        raise TypeError(f"an array of {array.dtype} {list(array.shape)} stands where {np.dtype(dtype)} is due")
+    return cast("npt.NDArray[Scalar]", array)

@@ -1,0 +1,144 @@
+"""What a loader noticed: notes, warnings and errors, each with file, line and ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+
+from ..errors import ParseError
+
+__all__ = ["Entry", "LoadReport"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing a loader noticed.
+
+    Attributes:
+        severity: ``"note"`` (nothing lost), ``"warning"`` (something was repaired or left out) or ``"error"`` (one
+            record could not be used).
+        kind: stable short name of the fault, such as ``"self-loop"``.
+        message: one sentence for a person.
+        path: the file as the caller named it.
+        lines: line numbers, counted from 1; empty where a line makes no sense.
+        ids: ids concerned.
+        where: JSON path inside the file, for formats without lines.
+    """
+
+    severity: str
+    kind: str
+    message: str
+    path: str
+    lines: tuple[int, ...] = ()
+    ids: tuple[str, ...] = ()
+    where: str = ""
+
+    def __str__(self) -> str:
+        place = self.path + "".join(f":{n}" for n in self.lines[:1]) + (f" {self.where}" if self.where else "")
+        return f"{place}: {self.severity}: {self.message}"
+
+
+@dataclass
+class LoadReport:
+    """The entries of one load, in the order in which they were noticed.
+
+    Args:
+        path: file named in the entries.
+        strict: when true, the first warning or error raises ParseError instead of being recorded.
+    """
+
+    path: str
+    strict: bool = False
+    entries: list[Entry] = field(default_factory=list)
+
+    def note(
+        self, kind: str, message: str, lines: Iterable[int] = (), ids: Iterable[str] = (), where: str = ""
+    ) -> None:
+        """Records something worth knowing by which nothing was lost."""
+        self._add("note", kind, message, lines, ids, where)
+
+    def warn(
+        self, kind: str, message: str, lines: Iterable[int] = (), ids: Iterable[str] = (), where: str = ""
+    ) -> None:
+        """Records something that was repaired or left out. Under ``strict`` this refuses the file."""
+        self._add("warning", kind, message, lines, ids, where)
+
+    def error(
+        self, kind: str, message: str, lines: Iterable[int] = (), ids: Iterable[str] = (), where: str = ""
+    ) -> None:
+        """Records a part of the file that could not be used at all. Under ``strict`` this refuses the file."""
+        self._add("error", kind, message, lines, ids, where)
+
+    def _add(
+        self, severity: str, kind: str, message: str, lines: Iterable[int], ids: Iterable[str], where: str
+    ) -> None:
+        entry = Entry(severity, kind, message, self.path, tuple(lines), tuple(ids), where)
+        if self.strict and severity != "note":
+            raise _refusal(entry)
+        self.entries.append(entry)
+
+    def require_clean(self) -> None:
+        """Refuses a file that was read leniently where a strict reader would have.
+
+        A reader that checks in several passes calls this at the end, so that the fault named is the first one in the
+        file and not the first one met.
+
+        Raises:
+            ParseError: there is a warning or an error; the one on the smallest line is named, those without a line
+                come last.
+        """
+        faults = [e for e in self.entries if e.severity != "note"]
+        if faults:
+            raise _refusal(min(faults, key=lambda e: (not e.lines, min(e.lines, default=0))))
+
+    @property
+    def notes(self) -> list[Entry]:
+        """The entries by which nothing was lost."""
+        return [e for e in self.entries if e.severity == "note"]
+
+    @property
+    def warnings(self) -> list[Entry]:
+        """The entries about repaired or left-out content."""
+        return [e for e in self.entries if e.severity == "warning"]
+
+    @property
+    def errors(self) -> list[Entry]:
+        """The entries about parts that could not be used."""
+        return [e for e in self.entries if e.severity == "error"]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def to_json(self) -> str:
+        """Returns the entries as JSON text, for a compiled file; paths are left out, since artefacts hold none."""
+        rows = [{k: v for k, v in asdict(e).items() if k != "path"} for e in self.entries]
+        return json.dumps(rows, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, path: str) -> LoadReport:
+        """Returns the report that ``to_json`` wrote, with ``path`` (today's name of the same bytes) in every entry."""
+        rows = json.loads(text)
+        return cls(
+            path,
+            entries=[
+                Entry(r["severity"], r["kind"], r["message"], path, tuple(r["lines"]), tuple(r["ids"]), r["where"])
+                for r in rows
+            ],
+        )
+
+
+def _refusal(entry: Entry) -> ParseError:
+    """Returns the error by which a strict reader refuses a file for ``entry``."""
+    line = min(entry.lines, default=None)
+    place = f" ({entry.path} line {line})" if line is not None else ""
+    return ParseError(
+        f"strict reading of {entry.path}",
+        f"{entry.message}{place}",
+        "Mend the file, or read it without strict input, which reports this and goes on.",
+        path=entry.path,
+        line=line,
+    )
