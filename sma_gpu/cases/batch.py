@@ -1,0 +1,157 @@
+"""Cases packed as CSR arrays: what indexes are built from and queries are put as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CaseError, ShapeError
+from ..lattice.arrays import distinct, expand, pointers
+from ..ontologies.mount import Mounted
+from .model import Case, Entity, flat_case
+
+__all__ = ["CaseBatch"]
+
+IntArray = npt.NDArray[np.int32]
+PtrArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CaseBatch:
+    """``N`` flat cases: for each, the functors stated of its one subject, and those known to be absent.
+
+    Attributes:
+        keys: the caller's keys, ``N`` of them; may be empty strings for queries.
+        ptr: int64 ``[N + 1]``.
+        functors: int32 ``[statements]``, distinct and ascending within a case.
+        excluded_ptr: int64 ``[N + 1]``.
+        excluded: int32 ``[exclusions]``, distinct and ascending within a case.
+
+    Raises:
+        ShapeError: the arrays do not fit together.
+    """
+
+    keys: tuple[str, ...]
+    ptr: PtrArray
+    functors: IntArray
+    excluded_ptr: PtrArray
+    excluded: IntArray
+
+    def __post_init__(self) -> None:
+        for name, ptr, data in (
+            ("functors", self.ptr, self.functors),
+            ("excluded", self.excluded_ptr, self.excluded),
+        ):
+            if ptr.shape != (len(self.keys) + 1,) or (np.diff(ptr) < 0).any() or ptr[0] != 0 or ptr[-1] != len(data):
+                raise ShapeError(
+                    f"CaseBatch of {len(self.keys)} keys",
+                    f"{name}: pointers of shape {ptr.shape} over {len(data)} entries do not cover them in order",
+                    "Give len(keys) + 1 ascending pointers from 0 to the number of entries.",
+                )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def functors_of(self, case: int) -> IntArray:
+        """Returns the functors stated in one case, int32, ascending."""
+        return self.functors[self.ptr[case] : self.ptr[case + 1]]
+
+    def excluded_of(self, case: int) -> IntArray:
+        """Returns the functors known to be absent in one case, int32, ascending."""
+        return self.excluded[self.excluded_ptr[case] : self.excluded_ptr[case + 1]]
+
+    def take(self, cases: npt.ArrayLike) -> CaseBatch:
+        """Returns the batch of the given cases, in the given order."""
+        numbers = np.asarray(cases, dtype=np.int64)
+        ptr, functors = _take(self.ptr, self.functors, numbers)
+        excluded_ptr, excluded = _take(self.excluded_ptr, self.excluded, numbers)
+        return CaseBatch(tuple(self.keys[i] for i in numbers.tolist()), ptr, functors, excluded_ptr, excluded)
+
+    def case(self, number: int, mounted: Mounted) -> Case:
+        """Returns one case in its symbolic form."""
+        ids = mounted.ontology.ids
+        return flat_case(
+            self.keys[number],
+            (ids[f] for f in self.functors_of(number)),
+            (ids[f] for f in self.excluded_of(number)),
+        )
+
+    @classmethod
+    def from_functors(
+        cls,
+        keys: Sequence[str],
+        present: Sequence[npt.ArrayLike],
+        excluded: Sequence[npt.ArrayLike] | None = None,
+    ) -> CaseBatch:
+        """Returns the batch of ``len(keys)`` cases given by functor numbers; doubles within a case count once."""
+        ptr, functors = _pack(present)
+        excluded_ptr, out = _pack(excluded if excluded is not None else [()] * len(keys))
+        return cls(tuple(keys), ptr, functors, excluded_ptr, out)
+
+    @classmethod
+    def from_csr(
+        cls,
+        keys: Sequence[str],
+        present: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+        excluded: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+    ) -> CaseBatch:
+        """Returns the batch given by two pairs of (pointers, functors), such as records hold; doubles count once."""
+        ptr, functors = _dedupe(*present)
+        excluded_ptr, out = _dedupe(*excluded)
+        return cls(tuple(keys), ptr, functors, excluded_ptr, out)
+
+    @classmethod
+    def from_cases(cls, cases: Iterable[Case], mounted: Mounted) -> CaseBatch:
+        """Returns symbolic cases in packed form.
+
+        Raises:
+            CaseError: a case is not flat (unweighted unary statements over one entity), or names a predicate that the
+                ontology does not have. Nested and relational cases are not packed yet.
+        """
+        number = mounted.ontology.number
+        keys: list[str] = []
+        present: list[list[int]] = []
+        excluded: list[list[int]] = []
+        for case in cases:
+            subjects = {a for s in case.statements for a in s.args}
+            flat = all(len(s.args) == 1 and isinstance(s.args[0], Entity) and s.weight == 1 for s in case.statements)
+            if not flat or len(subjects) > 1:
+                raise CaseError(
+                    f"pack case {case.key}",
+                    "it is not flat: only unweighted statements with one argument, the same entity in all, are packed",
+                    "Give one subject's statements; nested, relational and weighted cases are not packed yet.",
+                )
+            unknown = sorted({s.functor.id for s in case.statements} - number.keys())
+            if unknown:
+                raise CaseError(
+                    f"pack case {case.key}",
+                    f"{', '.join(unknown)} is not in {mounted.ontology.label}",
+                    "Use ids of the mounted ontology.",
+                )
+            keys.append(case.key)
+            present.append([number[s.functor.id] for s in case.statements if not s.negated])
+            excluded.append([number[s.functor.id] for s in case.statements if s.negated])
+        return cls.from_functors(keys, present, excluded)
+
+
+def _pack(rows: Sequence[npt.ArrayLike]) -> tuple[PtrArray, IntArray]:
+    packed = [distinct(np.asarray(row, dtype=np.int32)) for row in rows]
+    ptr = np.zeros(len(packed) + 1, np.int64)
+    np.cumsum([len(row) for row in packed], out=ptr[1:])
+    return ptr, np.concatenate(packed) if packed else np.zeros(0, np.int32)
+
+
+def _take(ptr: PtrArray, data: IntArray, rows: npt.NDArray[np.int64]) -> tuple[PtrArray, IntArray]:
+    owner, at = expand(ptr, rows)
+    return pointers(owner, len(rows)), data[at]
+
+
+def _dedupe(ptr: npt.NDArray[np.integer], data: npt.NDArray[np.integer]) -> tuple[PtrArray, IntArray]:
+    counts = np.diff(ptr)
+    width = int(data.max()) + 1 if len(data) else 1
+    pairs = distinct(np.repeat(np.arange(len(counts), dtype=np.int64), counts) * width + data)
+    owner, functors = np.divmod(pairs, width)
+    return pointers(owner, len(counts)), functors.astype(np.int32)

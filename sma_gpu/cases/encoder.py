@@ -1,0 +1,160 @@
+"""From ids as people write them to functors of the lattice, with an account of every id that was changed or left out.
+
+A query is reduced to its most specific terms: a broader term beside a narrower one says nothing new. Stored records are
+kept as annotated, because their annotations are evidence, each for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ontologies.mount import Mounted
+from ..ontologies.ontology import Resolution
+from ..ontologies.search import nearest_ids
+
+__all__ = ["Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored"]
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An id that was replaced by today's id; ``path`` holds the ids walked."""
+
+    asked: str
+    used: str
+    path: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An id that takes no part.
+
+    Attributes:
+        asked: the id as given, or today's id for a term that is implied.
+        kind: ``unknown``, ``retired``, ``placeholder``, ``repeat``, ``implied`` or ``conflict``.
+        why: one sentence for a person.
+        candidates: ids to try instead; never used by themselves.
+    """
+
+    asked: str
+    kind: str
+    why: str
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EncodedQuery:
+    """A query ready for the index.
+
+    Attributes:
+        present: int32, most specific functors of the query, ascending.
+        excluded: int32, functors stated to be absent, ascending.
+        changed: ids that were replaced.
+        left_out: ids that take no part.
+        notes: other remarks, such as an excluded term above an observed one.
+        asked: number of observed ids given.
+    """
+
+    present: IntArray
+    excluded: IntArray
+    changed: tuple[Changed, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+    asked: int
+
+
+def encode_query(mounted: Mounted, observed: Iterable[str], excluded: Iterable[str] = ()) -> EncodedQuery:
+    """Returns the most specific functors of a query and what became of every id given.
+
+    Args:
+        mounted: the ontology the ids belong to.
+        observed: ids of terms that are present; any order, doubles allowed.
+        excluded: ids of terms that were looked for and are absent.
+    """
+    ontology, lattice = mounted.ontology, mounted.lattice
+    changed: list[Changed] = []
+    left_out: list[LeftOut] = []
+    notes: list[str] = []
+    observed = list(observed)
+    present = _resolve_all(mounted, observed, changed, left_out)
+    absent = _resolve_all(mounted, excluded, changed, left_out)
+
+    for functor in sorted(present & absent):
+        term = ontology.ids[functor]
+        left_out.append(
+            LeftOut(term, "conflict", f"{term} is given as observed and as excluded; it is kept as observed")
+        )
+    absent -= present
+
+    specific = lattice.most_specific(sorted(present))
+    for functor in sorted(present - set(specific.tolist())):
+        below = [int(s) for s in specific if functor in lattice.ancestors_of(int(s))]
+        term, by = ontology.ids[functor], ontology.ids[below[0]]
+        left_out.append(LeftOut(term, "implied", f"{term} is implied by the narrower {by}, which is in the query"))
+
+    for functor in sorted(absent):
+        below = [int(s) for s in specific if functor in lattice.ancestors_of(int(s))]
+        if below:
+            notes.append(
+                f"{ontology.ids[functor]} is excluded although the narrower {ontology.ids[below[0]]} is observed; "
+                "both are kept as given"
+            )
+    return EncodedQuery(
+        specific, np.array(sorted(absent), np.int32), tuple(changed), tuple(left_out), tuple(notes), len(observed)
+    )
+
+
+def encode_stored(
+    mounted: Mounted, term_ids: Iterable[str]
+) -> tuple[IntArray, tuple[Changed, ...], tuple[LeftOut, ...]]:
+    """Returns the functors of a stored record as annotated (int32, ascending), and what became of the rest."""
+    changed: list[Changed] = []
+    left_out: list[LeftOut] = []
+    present = _resolve_all(mounted, sorted(term_ids), changed, left_out)
+    return np.array(sorted(present), np.int32), tuple(changed), tuple(left_out)
+
+
+def _resolve_all(
+    mounted: Mounted, term_ids: Iterable[str], changed: list[Changed], left_out: list[LeftOut]
+) -> set[int]:
+    found: set[int] = set()
+    seen: set[str] = set()
+    for asked in term_ids:
+        if asked in seen:
+            left_out.append(LeftOut(asked, "repeat", f"{asked} is given more than once; it counts once"))
+            continue
+        seen.add(asked)
+        resolution = mounted.ontology.resolve(asked)
+        if resolution.index < 0:
+            left_out.append(_why_left_out(mounted, resolution))
+            continue
+        found.add(resolution.index)
+        if resolution.status == "replaced":
+            used = resolution.path[-1]
+            changed.append(Changed(asked, used, resolution.path, f"{asked} is an old id; today it is {used}"))
+    return found
+
+
+def _why_left_out(mounted: Mounted, resolution: Resolution) -> LeftOut:
+    ontology, asked = mounted.ontology, resolution.asked
+    if resolution.status == "retired":
+        hint = f" Consider {', '.join(resolution.candidates)}." if resolution.candidates else ""
+        why = f"{asked} is retired in {ontology.label} without one replacement; left out.{hint}"
+        return LeftOut(asked, "retired", why, resolution.candidates)
+    if resolution.status == "placeholder":
+        return LeftOut(asked, "placeholder", f"{asked} is named in {ontology.label} but not defined there; left out.")
+    nearest = nearest_ids(ontology, asked)
+    prefix = asked.split(":", 1)[0] if ":" in asked else ""
+    foreign = f" {prefix}: ids belong to another ontology." if prefix and not _is_own(ontology.prefixes, prefix) else ""
+    hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
+    return LeftOut(asked, "unknown", f"{asked!s} is not in {ontology.label}; left out.{foreign}{hint}", nearest)
+
+
+def _is_own(prefixes: frozenset[str], prefix: str) -> bool:
+    return prefix.casefold() in {p.casefold() for p in prefixes}

@@ -1,0 +1,90 @@
+"""Maximum-weight one-to-one matching over sparse pairs of whole-numbered values.
+
+Pairs are three arrays of one length: row, column and value (above 0), each (row, column) once. SciPy's solver is
+imported where it is first needed: most alignments reach their bound, and then need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lattice.arrays import distinct
+
+__all__ = ["Component", "best_of_matrix", "best_total", "components"]
+
+LongArray = npt.NDArray[np.int64]
+
+_WHOLE_CELLS = 1 << 14  # up to here one dense problem is quicker than finding components; the optimum is the same
+
+
+class Component(NamedTuple):
+    """Rows and columns that compete for each other (int64, ascending), and their values (0 where no pair is)."""
+
+    rows: LongArray
+    columns: LongArray
+    values: LongArray
+
+
+def best_total(row: LongArray, column: LongArray, value: LongArray) -> int:
+    """Returns the greatest total value of a one-to-one matching; 0 without pairs."""
+    if not len(row):
+        return 0
+    if (int(row.max()) + 1) * (int(column.max()) + 1) <= _WHOLE_CELLS:
+        whole = np.zeros((int(row.max()) + 1, int(column.max()) + 1), np.int64)
+        whole[row, column] = value
+        return best_of_matrix(whole)
+    alone = (np.bincount(row)[row] == 1) & (np.bincount(column)[column] == 1)
+    contested = ~alone
+    parts = components(row[contested], column[contested], value[contested])
+    return int(value[alone].sum()) + sum(best_of_matrix(part.values) for part in parts)
+
+
+def best_of_matrix(values: LongArray) -> int:
+    """Returns the greatest total of a one-to-one matching over a matrix of values, 0 or more each.
+
+    The solver works in float64; sums and differences of whole numbers below 2^53 are exact there.
+    """
+    if not values.size:
+        return 0
+    best = values.max(axis=1)
+    wanted = np.sort(values.argmax(axis=1)[best > 0])
+    if (wanted[1:] != wanted[:-1]).all():  # every row gets its best column, and no matching can give more
+        return int(best.sum())
+    from scipy.optimize import linear_sum_assignment
+
+    row, column = linear_sum_assignment(values, maximize=True)
+    return int(values[row, column].sum())
+
+
+def components(row: LongArray, column: LongArray, value: LongArray) -> Iterator[Component]:
+    """Yields the connected components of the pairs: statements of different components do not compete."""
+    if not len(row):
+        return
+    label = _component_of(row, column)
+    order = np.argsort(label, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+        rows, columns = distinct(row[part]), distinct(column[part])
+        values = np.zeros((len(rows), len(columns)), np.int64)
+        values[np.searchsorted(rows, row[part]), np.searchsorted(columns, column[part])] = value[part]
+        yield Component(rows, columns, values)
+
+
+def _component_of(row: LongArray, column: LongArray) -> LongArray:
+    """Returns a label for each pair, the same for all pairs of a component, int64 ``[pairs]``.
+
+    Labels spread from row to column and back, halving their own paths, until nothing changes.
+    """
+    label = np.arange(int(row.max()) + 1, dtype=np.int64)  # of each row
+    while True:
+        at_column = np.full(int(column.max()) + 1, len(label), np.int64)
+        np.minimum.at(at_column, column, label[row])
+        spread = label.copy()
+        np.minimum.at(spread, row, at_column[column])
+        spread = spread[spread]
+        if (spread == label).all():
+            return label[row]
+        label = spread

@@ -1,0 +1,62 @@
+"""The reference backend: NumPy and SciPy, written to be read as the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CapacityError
+from ..scoring import Normaliser, PairTable
+from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
+from .contract import FoldedLists, PairBlock
+from .matching import best_total
+
+__all__ = ["ReferenceOps"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+
+
+class ReferenceOps:
+    """The three ops in NumPy and SciPy. See the contract for shapes and meaning."""
+
+    def accumulate(self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray) -> IntArray:
+        """Returns the bound of every query with every case, int32 ``[B, N]``."""
+        bounds = np.zeros((len(query_ptr) - 1, lists.case_count), np.int64)
+        for row, bound in enumerate(bounds):
+            for number in query_lists[query_ptr[row] : query_ptr[row + 1]].tolist():
+                entries = slice(lists.ptr[number], lists.ptr[number + 1])
+                bound[lists.cases[entries]] += lists.best[entries]  # a list holds each case once
+        bounds[bounds > 0] += ENTITY_VALUE
+        if bounds.size and int(bounds.max()) >= SCORE_LIMIT:
+            raise CapacityError(
+                f"bound of a query with up to {int(np.diff(query_ptr).max())} statements",
+                f"{int(bounds.max())} units of 2^-16 bit, where scores stay below 2^31",
+                "Split the query; no setting raises this limit.",
+            )
+        return bounds.astype(np.int32)
+
+    def select(
+        self, bounds: IntArray, normaliser: Normaliser, self_query: LongArray, tie_rank: IntArray, limit: int
+    ) -> tuple[IntArray, LongArray]:
+        """Returns ``(cases int32 [B, L], keys int64 [B, L])`` in rank order."""
+        cases = np.full((len(bounds), limit), -1, np.int32)
+        keys = np.zeros((len(bounds), limit), np.int64)
+        for row, bound in enumerate(bounds):
+            able = np.flatnonzero(bound)
+            key = normaliser.rank_keys(bound[able].astype(np.int64), int(self_query[row]), able)
+            order = np.lexsort((tie_rank[able], -key))[:limit]
+            cases[row, : len(order)] = able[order]
+            keys[row, : len(order)] = key[order]
+        return cases, keys
+
+    def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
+        """Returns the score of each pair, int64 ``[P]``."""
+        scores = np.zeros(len(pairs), np.int64)
+        for pair in range(len(pairs)):
+            rows = pairs.query_rows[pairs.query_ptr[pair] : pairs.query_ptr[pair + 1]]
+            stored = pairs.case_functors[pairs.case_ptr[pair] : pairs.case_ptr[pair + 1]]
+            row, column, at = table.between(rows, stored)
+            total = best_total(row, column, table.value[at])
+            scores[pair] = ENTITY_VALUE + total if total else 0
+        return scores

@@ -1,0 +1,9 @@
+"""Dials, scorers (the worth of a statement pair), normalisation keys, and the integer grid."""
+
+from .dials import Dials
+from .grid import GRID, to_bits, to_grid
+from .normalise import Normaliser
+from .pairs import PairTable, pair_table
+from .scorers import functor_costs
+
+__all__ = ["GRID", "Dials", "Normaliser", "PairTable", "functor_costs", "pair_table", "to_bits", "to_grid"]

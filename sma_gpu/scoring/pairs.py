@@ -1,0 +1,115 @@
+"""The value of every pair of a query functor and a stored functor: the one place where worth meets the grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lattice import HopTable
+from ..lattice.arrays import expand, pointers
+from .dials import Dials
+from .grid import flat_shape, to_grid
+
+__all__ = ["PairTable", "invert", "pair_table"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Compatible pairs of query functors (rows) and stored functors, in CSR form.
+
+    Attributes:
+        functors: int32 ``[F]``, the query functor of each row, ascending.
+        ptr: int64 ``[F + 1]``.
+        stored: int32 ``[pairs]``, ascending within a row.
+        value: int64 ``[pairs]``, value of the hypothesis in units of 2^-16 bit, above 0.
+        via: int32 ``[pairs]``, the common ancestor that pays.
+        distance: int32 ``[pairs]``, is-a hops over it, both legs together.
+    """
+
+    functors: IntArray
+    ptr: LongArray
+    stored: IntArray
+    value: LongArray
+    via: IntArray
+    distance: IntArray
+
+    def rows_of(self, functors: npt.ArrayLike) -> LongArray:
+        """Returns the row of each query functor, int64. All must be in ``self.functors``."""
+        return np.searchsorted(self.functors, np.asarray(functors)).astype(np.int64)
+
+    def between(self, rows: LongArray, stored: IntArray) -> tuple[LongArray, LongArray, LongArray]:
+        """Returns the pairs of the given rows with the given stored functors, ascending.
+
+        Args:
+            rows: int64, rows of this table.
+            stored: int32, ascending.
+
+        Returns:
+            ``(position in rows, position in stored, entry of this table)``, int64 each.
+        """
+        owner, at = expand(self.ptr, rows)
+        if not len(stored):
+            return owner[:0], owner[:0], at[:0]
+        column = np.minimum(np.searchsorted(stored, self.stored[at]), len(stored) - 1)
+        found = stored[column] == self.stored[at]
+        return owner[found], column[found].astype(np.int64), at[found]
+
+
+def invert(near: HopTable, stored: npt.NDArray[np.bool_]) -> HopTable:
+    """Returns, for each ancestor, the functors at most delta hops below it, among those marked in ``stored`` [T]."""
+    size = len(near.ptr) - 1
+    below = np.repeat(np.arange(size, dtype=np.int32), np.diff(near.ptr))
+    keep = stored[below]
+    below, above, hops = below[keep], near.ancestors[keep], near.hops[keep]
+    order = np.argsort(above, kind="stable")
+    return HopTable(pointers(above[order], size), below[order], hops[order])
+
+
+def pair_table(
+    dials: Dials, costs: npt.NDArray[np.float64], near: HopTable, below: HopTable, functors: IntArray
+) -> PairTable:
+    """Returns the values of all compatible pairs of the query ``functors`` with the stored functors in ``below``.
+
+    Two functors are compatible when a common ancestor lies at most ``delta`` hops away, both legs together. The
+    ancestor that pays most counts; ties go to fewer hops, then to the smaller id.
+
+    Args:
+        dials: scorer settings.
+        costs: float64 ``[T]``, bits.
+        near: ancestors within delta hops of every functor.
+        below: ``invert(near, stored)``.
+        functors: int32, distinct, ascending.
+    """
+    row, leg = expand(near.ptr, functors)
+    ancestor, up = near.ancestors[leg], near.hops[leg]
+    pair, other = expand(below.ptr, ancestor)
+    distance = up[pair] + below.hops[other]
+    close = distance <= dials.delta
+    pair, other, distance = pair[close], other[close], distance[close]
+    row, via, stored = row[pair], ancestor[pair], below.ancestors[other]
+
+    pays = costs[stored]
+    if dials.credit == "ancestor":
+        pays = np.minimum(np.minimum(costs[via], costs[functors][row]), pays)
+    decay = np.array([dials.rho**d for d in range(dials.delta + 1)])
+    worth = pays * decay[distance]
+
+    order = np.lexsort((via, distance, -worth, stored, row))
+    row, stored, via, distance, worth = row[order], stored[order], via[order], distance[order], worth[order]
+    first = np.ones(len(row), bool)
+    first[1:] = (row[1:] != row[:-1]) | (stored[1:] != stored[:-1])
+    value = to_grid(worth * flat_shape(dials.gamma))
+    keep = first & (value > 0)  # a hypothesis of value 0 does not exist
+    return PairTable(
+        functors,
+        pointers(row[keep], len(functors)),
+        stored[keep],
+        value[keep],
+        via[keep],
+        distance[keep].astype(np.int32),
+    )

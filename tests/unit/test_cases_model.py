@@ -1,0 +1,59 @@
+"""The symbolic model can hold what later alignment needs, and refuses what makes no sense."""
+
+from __future__ import annotations
+
+import pytest
+
+from sma_gpu import Case, CaseBatch, Entity, Predicate, Statement, flat_case, mount, ontology_from_parents
+from sma_gpu.errors import ArityMismatch, CaseError
+
+SUN, PLANET = Entity("sun"), Entity("planet")
+ATTRACTS = Statement(Predicate("attracts"), (SUN, PLANET))
+REVOLVES = Statement(Predicate("revolves"), (PLANET, SUN))
+
+
+def test_nested_negated_weighted_and_commutative_statements() -> None:
+    cause = Statement(
+        Predicate("cause"), (Statement(Predicate("and", commutative=True), (ATTRACTS, REVOLVES)), REVOLVES)
+    )
+    assert (SUN.order, ATTRACTS.order, cause.order) == (0, 1, 3)
+    assert [s.functor.id for s in cause.walk()] == ["cause", "and", "attracts", "revolves", "revolves"]
+    case = Case("solar", (cause, Statement(Predicate("hot"), (SUN,), negated=True, weight=0.5)))
+    assert case.statements[1].negated
+    assert hash(case) == hash(Case("solar", case.statements))
+
+
+@pytest.mark.parametrize("weight", [0, -1, 1.01, float("nan"), float("inf")])
+def test_a_weight_outside_its_range_is_refused(weight: float) -> None:
+    with pytest.raises(CaseError, match="weight"):
+        Statement(Predicate("p"), (SUN,), weight=weight)
+
+
+def test_one_predicate_has_one_arity() -> None:
+    with pytest.raises(ArityMismatch, match="attracts is used with 2 and with 1 arguments"):
+        Case("odd", (ATTRACTS, Statement(Predicate("attracts"), (SUN,))))
+
+
+def test_flat_cases_pack_and_come_back() -> None:
+    mounted = mount(ontology_from_parents({"EX:1": [], "EX:2": ["EX:1"], "EX:3": ["EX:1"]}))
+    case = flat_case("k", ["EX:3", "EX:2", "EX:3"], ["EX:1"])
+    batch = CaseBatch.from_cases([case], mounted)
+    assert batch.functors.tolist() == [1, 2]
+    assert batch.excluded.tolist() == [0]
+    assert batch.case(0, mounted) == case
+    assert batch.take([0, 0]).functors.tolist() == [1, 2, 1, 2]
+
+
+def test_what_cannot_be_packed_yet_is_refused_in_words() -> None:
+    mounted = mount(ontology_from_parents({"attracts": [], "hot": []}))
+    hot = Predicate("hot")
+    for statements in (
+        (ATTRACTS,),
+        (Statement(hot, (SUN,)), Statement(hot, (PLANET,))),
+        (Statement(hot, (SUN,), weight=0.5),),
+        (Statement(hot, (Statement(hot, (SUN,)),)),),
+    ):
+        with pytest.raises(CaseError, match="not flat"):
+            CaseBatch.from_cases([Case("c", statements)], mounted)
+    with pytest.raises(CaseError, match="cold is not in"):
+        CaseBatch.from_cases([flat_case("c", ["cold"])], mounted)
