@@ -1,0 +1,207 @@
+"""The shape of an answer: ``sma-gpu/answer/1``, described by ``answer-1.schema.json`` beside this file.
+
+Fields may be added in later versions; none is renamed. Bits are exact: a score in units of 2^-16 bit, divided by 2^16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..cases import EncodedQuery
+from ..retrieval import Explanation
+from ..retrieval.explain import Contradiction, Pairing
+from ..scoring import to_bits
+from ..trust import confidence
+from .indexed import IndexedDomain
+
+__all__ = ["ANSWER_SCHEMA", "COMPARISON_SCHEMA", "answer", "comparison", "hit"]
+
+ANSWER_SCHEMA = "sma-gpu/answer/1"
+COMPARISON_SCHEMA = "sma-gpu/comparison/1"
+_SUBJECT = "subject"
+
+
+def answer(
+    source: IndexedDomain,
+    query: EncodedQuery,
+    query_id: str | None,
+    reason: str | None,
+    *,
+    hits: list[dict[str, Any]],
+    aligned: int,
+    novelty: float | None,
+) -> dict[str, Any]:
+    """Returns the answer object.
+
+    Args:
+        source: the domain asked.
+        query: the encoded query.
+        query_id: the caller's name for it, or None.
+        reason: why the answer abstains, or None.
+        hits: made by ``hit``, best first.
+        aligned: number of cases whose bound alone does not place them after the last hit asked for.
+        novelty: of the query, or None where it could not be compared with anything.
+    """
+    ontology, records, dials = source.domain.mounted.ontology, source.domain.records, source.index.dials
+    result = {
+        "schema": ANSWER_SCHEMA,
+        "id": query_id,
+        "dials": dials.as_dict(),
+        "dials_fingerprint": dials.fingerprint,
+        "backend": source.backend,
+        "ontology": {"name": ontology.name, "version": ontology.version, "sha256": ontology.sha256},
+        "records": {"version": records.version, "sha256": records.sha256, "cases": len(source.index)},
+        "query": _query(source, query),
+        "certified": True,
+        "aligned": aligned,
+        "abstained": reason is not None,
+        "reason": reason,
+        "novelty": novelty,
+        "calibration": None,
+        "notes": [*query.notes, *source.domain.notes, source.domain.manifest.notice],
+        "hits": hits,
+    }
+    result["names"] = _names(source, result)
+    return result
+
+
+def hit(
+    source: IndexedDomain, query: EncodedQuery, account: Explanation, case: int, rank: int, ties: int
+) -> dict[str, Any]:
+    """Returns one hit of an answer."""
+    index, records = source.index, source.domain.records
+    self_query = index.self_score(query.present)
+    record = records.record(index.keys[case])
+    attributes = {
+        aspect: [a.term for a in record.aspect(aspect)]
+        for aspect in ("inheritance", "course", "modifier", "history")
+        if record.aspect(aspect)
+    }
+    return {
+        "key": record.key,
+        "name": record.name,
+        "rank": rank,
+        "score_bits": to_bits(account.score),
+        "normalised": index.normaliser.normalised(account.score, self_query, case),
+        "explained": account.explained,
+        "confidence": confidence(account.explained),
+        "optimal": True,
+        "ties": ties,
+        "mapping": [{**_pairing(source, p), "evidence": _evidence(source, case, p.stored)} for p in account.mapping],
+        "unexplained": _terms(source, account.unexplained, "query"),
+        "contradicted": [_contradiction(source, c) for c in account.contradicted],
+        "inferences": [
+            {
+                "statement": f"{source.ids([i.functor])[0]}({_SUBJECT})",
+                "functor": source.ids([i.functor])[0],
+                "bits": to_bits(i.value),
+                "evidence": _evidence(source, case, i.functor),
+            }
+            for i in account.inferences
+        ],
+        "attributes": attributes,
+    }
+
+
+def comparison(source: IndexedDomain, first: int, second: int, account: Explanation) -> dict[str, Any]:
+    """Returns the comparison of two cases, the first in the place of the query."""
+    index, records = source.index, source.domain.records
+    matched_a = {p.query for p in account.mapping}
+    matched_b = {p.stored for p in account.mapping}
+    shared = [
+        {"a": pair["query"], "b": pair["case"], "via": pair["via"], "distance": pair["distance"], "bits": pair["bits"]}
+        for pair in (_pairing(source, p) for p in sorted(account.mapping, key=lambda p: (-p.value, p.query)))
+    ]
+    sides = {
+        name: {
+            "key": index.keys[case],
+            "name": records.record(index.keys[case]).name,
+            "terms": len(index.cases.functors_of(case)),
+            "self_bits": to_bits(int(index.normaliser.self_scores[case])),
+        }
+        for name, case in (("a", first), ("b", second))
+    }
+    result = {
+        "schema": COMPARISON_SCHEMA,
+        "dials": index.dials.as_dict(),
+        "dials_fingerprint": index.dials.fingerprint,
+        **sides,
+        "score_bits": to_bits(account.score),
+        "shared": shared,
+        "only_a": _only(source, first, matched_a),
+        "only_b": _only(source, second, matched_b),
+        "contradicted": [_contradiction(source, c) for c in account.contradicted],
+        "notes": [*source.domain.notes, source.domain.manifest.notice],
+    }
+    result["names"] = _names(source, result)
+    return result
+
+
+def _query(source: IndexedDomain, query: EncodedQuery) -> dict[str, Any]:
+    return {
+        "used": [
+            *({**t, "excluded": False} for t in _terms(source, query.present, "term")),
+            *({**t, "excluded": True} for t in _terms(source, query.excluded, "term")),
+        ],
+        "changed": [{"asked": c.asked, "used": c.used, "path": list(c.path), "why": c.why} for c in query.changed],
+        "left_out": [
+            {"asked": o.asked, "kind": o.kind, "why": o.why, "candidates": list(o.candidates)} for o in query.left_out
+        ],
+    }
+
+
+def _terms(source: IndexedDomain, functors: Iterable[int], role: str) -> list[dict[str, Any]]:
+    numbers = [int(f) for f in functors]
+    return [
+        {role: term, "bits": to_bits(int(source.index.values[f]))}
+        for f, term in zip(numbers, source.ids(numbers), strict=True)
+    ]
+
+
+def _only(source: IndexedDomain, case: int, matched: set[int]) -> list[dict[str, Any]]:
+    rest = [f for f in source.index.cases.functors_of(case).tolist() if f not in matched]
+    return _terms(source, sorted(rest, key=lambda f: (-int(source.index.values[f]), f)), "term")
+
+
+def _pairing(source: IndexedDomain, pair: Pairing) -> dict[str, Any]:
+    query, stored, via = source.ids((pair.query, pair.stored, pair.via))
+    return {"query": query, "case": stored, "via": via, "distance": pair.distance, "bits": to_bits(pair.value)}
+
+
+def _contradiction(source: IndexedDomain, found: Contradiction) -> dict[str, Any]:
+    query, stored = source.ids((found.query, found.stored))
+    return {"query": query, "case": stored, "ruled_out_by": found.ruled_out_by}
+
+
+def _evidence(source: IndexedDomain, case: int, functor: int) -> dict[str, Any]:
+    number = source.annotation_of(case, functor)
+    if number is None:
+        return {}
+    annotation = source.domain.records.annotation_at(number)
+    found: dict[str, Any] = {
+        "references": sorted({r.reference for r in annotation.rows if r.reference}),
+        "codes": sorted({r.evidence for r in annotation.rows if r.evidence}),
+    }
+    frequency = annotation.frequency
+    if frequency is not None:
+        found["frequency"] = {"low": frequency.low, "high": frequency.high}
+        if frequency.denominator is not None:
+            found["frequency"] |= {"affected": frequency.numerator, "examined": frequency.denominator}
+    return found
+
+
+def _names(source: IndexedDomain, result: dict[str, Any]) -> dict[str, str]:
+    """Returns the name of every term id that stands anywhere in the answer."""
+    ontology = source.domain.mounted.ontology
+    found: dict[str, str] = {}
+    open_values: list[Any] = [result]
+    while open_values:
+        value = open_values.pop()
+        if isinstance(value, dict):
+            open_values.extend(value.values())
+        elif isinstance(value, list):
+            open_values.extend(value)
+        elif isinstance(value, str) and value in ontology.number:
+            found[value] = ontology.names[ontology.number[value]]
+    return dict(sorted(found.items()))

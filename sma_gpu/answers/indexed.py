@@ -1,0 +1,62 @@
+"""A domain with its index: what an answer is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cases import CaseBatch
+from ..errors import UnknownKey
+from ..ontologies.domains import Domain
+from ..ops import choose
+from ..ops.registry import AUTO
+from ..retrieval import Index
+from ..scoring import Dials
+
+__all__ = ["IndexedDomain"]
+
+
+class IndexedDomain:
+    """A domain's records, indexed under one set of dials.
+
+    Args:
+        domain: ontology and records.
+        dials: what scores depend on.
+        backend: which ops to use; ``auto`` takes the best that can serve.
+
+    Raises:
+        BackendUnavailable: ``backend`` was named and cannot serve.
+    """
+
+    def __init__(self, domain: Domain, dials: Dials | None = None, *, backend: str = AUTO) -> None:
+        self.domain = domain
+        self.backend, _ = choose(backend)
+        records = domain.records
+        cases = CaseBatch.from_csr(records.keys, records.phenotypes(excluded=False), records.phenotypes(excluded=True))
+        self.index = Index.build(cases, domain.mounted, dials)
+
+    def number_of(self, key: str) -> int:
+        """Returns the number of the case with this key.
+
+        Raises:
+            UnknownKey: there is none; near keys are named.
+        """
+        try:
+            return self.index.number_of(key)
+        except UnknownKey:
+            self.domain.records.index(key)  # a key that no record has is refused with the nearest ones
+            raise
+
+    def annotation_of(self, case: int, functor: int) -> int | None:
+        """Returns the number of the record annotation that states ``functor`` in ``case``, or None."""
+        records = self.domain.records
+        record = records.index(self.index.keys[case])
+        lo, hi = int(records.ptr[record]), int(records.ptr[record + 1])
+        at = np.flatnonzero((records.term[lo:hi] == functor) & (records.aspect[lo:hi] == 0))
+        return lo + int(at[0]) if len(at) else None
+
+    def ids(self, functors: Iterable[int] | npt.NDArray[np.integer]) -> list[str]:
+        """Returns the ids of functors."""
+        return [self.domain.mounted.ontology.ids[int(f)] for f in functors]

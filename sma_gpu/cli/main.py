@@ -1,0 +1,155 @@
+"""Parses the command line, runs one command, and turns errors into plain words and exit codes.
+
+0 done, an honest abstention included; 1 a check failed or ``--fail-on-abstain``; 2 wrong usage or a refused file;
+3 something is missing, with the line that installs it; 4 done, but some records failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from ..errors import BackendUnavailable, DataMissing, SmaError
+from ..version import __version__
+from . import commands
+
+__all__ = ["main"]
+
+DONE, FAILED, USAGE, MISSING, PARTLY = 0, 1, 2, 3, 4
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser, verbs = _parsers()
+    # Plain parse_args would take "query medicine -k 5 HP:1" for a query without ids: a list that may be empty is
+    # filled at its first chance. Intermixed parsing waits for all words, and works on the parser of one command.
+    if words and words[0] in verbs:
+        arguments = verbs[words[0]].parse_intermixed_args(words[1:])
+    else:
+        arguments = parser.parse_args(words)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except (DataMissing, BackendUnavailable) as error:
+        return _refuse(error, MISSING)
+    except SmaError as error:
+        return _refuse(error, USAGE)
+    except BrokenPipeError:
+        # The reader of a pipe has gone; keep the interpreter from complaining about it at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        print("interrupted; a batch goes on where it stopped when run again", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _refuse(error: SmaError, code: int) -> int:
+    print(f"sma-gpu: {error}", file=sys.stderr)
+    return code
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Returns the parser of the whole command line, and those of its commands by name."""
+    parser = argparse.ArgumentParser(
+        prog="sma-gpu",
+        description="Exact, explainable retrieval over structure: ranks annotated entities for a set of terms.",
+    )
+    parser.add_argument("--version", action="version", version=f"sma-gpu {__version__}")
+    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    query = verbs.add_parser("query", help="rank all records for one query and explain the best hit")
+    _domain(query)
+    query.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
+    _query_options(query)
+    _k(query, 10)
+    query.set_defaults(run=commands.query)
+
+    batch = verbs.add_parser("batch", help="answer many queries, one line of JSON each")
+    _domain(batch)
+    batch.add_argument(
+        "input", help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or - '
+    )
+    _k(batch, 10)
+    batch.add_argument("-o", "--output", metavar="FILE", help="write here and resume here (default: standard output)")
+    batch.add_argument("--overwrite", action="store_true", help="start anew whatever is in FILE")
+    batch.add_argument("--fail-on-abstain", action="store_true", help="exit 1 if any query was abstained from")
+    _engine_options(batch)
+    batch.set_defaults(run=commands.batch)
+
+    explain = verbs.add_parser("explain", help="exact rank, score and mapping of one record, also outside the top k")
+    _domain(explain)
+    explain.add_argument("key", metavar="KEY", help="the record, such as OMIM:154700")
+    explain.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
+    _query_options(explain)
+    explain.set_defaults(run=commands.explain)
+
+    compare = verbs.add_parser("compare", help="what two records share and what only one of them has, by bits")
+    _domain(compare)
+    compare.add_argument("first", metavar="KEY")
+    compare.add_argument("second", metavar="KEY")
+    _output_options(compare)
+    _engine_options(compare)
+    compare.set_defaults(run=commands.compare)
+
+    terms = verbs.add_parser("terms", help="search the names and synonyms of an ontology")
+    _domain(terms)
+    terms.add_argument("text", help="part of a name or synonym")
+    _k(terms, 20)
+    _output_options(terms)
+    _file_options(terms)
+    terms.set_defaults(run=commands.terms)
+
+    doctor = verbs.add_parser("doctor", help="what is installed, which data was found where, which backend serves")
+    _output_options(doctor)
+    doctor.set_defaults(run=commands.doctor)
+    return parser, dict(verbs.choices)
+
+
+def _domain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("domain", metavar="DOMAIN|DIR", help="a ready domain, such as medicine, or a folder of files")
+
+
+def _k(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument("-k", type=_positive, default=default, help=f"most results wanted (default {default})")
+
+
+def _query_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--exclude", nargs="+", action="extend", default=[], metavar="ID", help="terms looked for and absent"
+    )
+    parser.add_argument("--names", action="store_true", help="ID arguments are exact names or synonyms")
+    parser.add_argument("--fail-on-abstain", action="store_true", help="exit 1 instead of 0 when there is no answer")
+    _output_options(parser)
+    _engine_options(parser)
+
+
+def _output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as -f json")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="form of the answer")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer here instead of standard output")
+
+
+def _file_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--release", help="release of the ontology, where several are found (default: the newest)")
+    parser.add_argument("--strict-input", action="store_true", help="refuse files that otherwise load with warnings")
+
+
+def _engine_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dials", default="default", help="default, adapter-v1, or a JSON object of dials")
+    parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
+    _file_options(parser)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number

@@ -1,0 +1,270 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import toy
+
+from sma_gpu.cli import main
+
+LONG = ["HP:9910110", "HP:9920100", "HP:9930100"]
+
+
+@pytest.fixture
+def domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("SMA_GPU_DATA", str(toy.write(tmp_path / "data")))
+    return "medicine"
+
+
+def test_query_prints_the_ranking_and_why(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, "HP:9910100", "HP:9920100", "HP:9999999", "--exclude", "HP:9930100", "-k", "3"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "OMIM:990001" in out.splitlines()[4]
+    for part in (
+        "HP:9910100 Long fingers", "HP:9910110 Spider fingers", "left out: HP:9999999 is not in hp 2026-01-01",
+        "unexplained: nothing", "the disease has HP:9930100 Wide aorta, which the query excludes",
+        "1 other disease", "This is not a medical device",
+    ):  # fmt: skip
+        assert part in out
+
+
+def test_query_json_is_the_answer_alone(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, *LONG, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "sma-gpu/answer/1"
+    assert answer["hits"][0]["key"] == "OMIM:990001"
+
+
+def test_output_goes_to_a_file_when_asked(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "answer.json"
+    assert main(["query", domain, *LONG, "-f", "json", "-o", str(out)]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(out.read_text())["hits"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["query", "medicine"], 2, "no term was given"),
+        (["query", "medicine", *LONG, "-k", "0"], 2, "not a whole number above 0"),
+        (["query", "medicine", *LONG, "-k", "many"], 2, "not a whole number above 0"),
+        (["query", "nowhere", *LONG], 3, "ready domains are medicine"),
+        (["query", "medicine", *LONG, "--backend", "cuda"], 3, "this release has reference"),
+        (["query", "medicine", *LONG, "--dials", "nonsense"], 2, "adapter-v1"),
+        (["query", "medicine", *LONG, "--dials", '{"rho": 2}'], 2, "at most 1"),
+        (["query", "medicine", *LONG, "--dials", '{"speed": 2}'], 2, "no such dial"),
+        (["explain", "medicine", "OMIM:1", *LONG], 2, "Did you mean"),
+        (["compare", "medicine", "OMIM:990001", "OMIM:5"], 2, "none of its"),
+        (["query", "medicine", "Long fingers", "--names", "Lens out of place"], 2, "HP:9930100"),
+        (["query", "medicine", "--names", "fingers"], 2, "no term of hp 2026-01-01 has this name"),
+        (["batch", "medicine", "no-such-file.jsonl"], 3, "no such file"),
+        (["frobnicate"], 2, "invalid choice"),
+        ([], 2, "required"),
+    ],
+)
+def test_wrong_usage_and_missing_things(
+    domain: str, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
+) -> None:
+    try:
+        found = main(arguments)
+    except SystemExit as exit_:
+        found = exit_.code
+    out, err = capsys.readouterr()
+    assert (found, out) == (code, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_abstaining_is_no_failure_unless_asked(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, "HP:0000001"]) == 0
+    assert "No answer: no information" in capsys.readouterr().out
+    assert main(["query", domain, "HP:0000001", "--fail-on-abstain"]) == 1
+    assert main(["query", domain, "--exclude", "HP:9910100"]) == 0
+    assert "only exclusions" in capsys.readouterr().out
+
+
+def test_names_are_taken_exactly_and_in_any_case(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, "--names", "spider fingers", "Arachno fingers", "Loose lens", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [u["term"] for u in answer["query"]["used"]] == ["HP:9910110", "HP:9920100"]
+
+
+def test_explain_and_compare_in_words(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", domain, "OMIM:990004", *LONG]) == 0
+    out = capsys.readouterr().out
+    assert "OMIM:990004 Eye disease: rank 3" in out
+    assert "the query has HP:9910110 Spider fingers, which the disease excludes as HP:9910000" in out
+    assert main(["compare", domain, "OMIM:990001", "OMIM:990004"]) == 0
+    out = capsys.readouterr().out
+    assert "only in A (2)" in out
+    assert "only in B (1)" in out
+
+
+def test_terms_searches_names_and_synonyms(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["terms", domain, "arachno"]) == 0
+    assert "HP:9910110  Spider fingers  Arachno fingers (exact)" in capsys.readouterr().out
+    assert main(["terms", domain, "finger", "-k", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["total"], len(found["matches"])) == (3, 1)
+    assert main(["terms", domain, "zzz"]) == 0
+    assert "No name or synonym" in capsys.readouterr().out
+
+
+def test_doctor_says_what_was_found_where(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["auto_backend"] == "reference"
+    medicine = report["domains"][0]
+    assert medicine["ontology"][0]["path"] == str(tmp_path / "data" / "hp.obo")
+    assert medicine["records"][0]["version"] == "2026-01-01"
+    assert main(["doctor"]) == 0
+    assert str(tmp_path / "data" / "phenotype.hpoa") in capsys.readouterr().out
+
+
+def test_strict_input_refuses_what_the_default_reads_with_warnings(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "data" / "phenotype.hpoa").open("a", encoding="utf-8") as file:
+        file.write(toy.row("OMIM:990001", "Long disease", "", "HP:9910200", "9/7", "P") + "\n")
+    assert main(["query", domain, *LONG]) == 0
+    assert main(["query", domain, *LONG, "--strict-input"]) == 2
+    assert "strict reading of" in capsys.readouterr().err
+
+
+def test_a_broken_file_is_refused_in_plain_words(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data" / "hp.obo").write_text("<html>not found</html>", encoding="utf-8")
+    (tmp_path / "data" / "phenotype.hpoa").write_bytes(b"\x1f\x8b\x08broken")
+    assert main(["query", str(tmp_path / "data"), *LONG]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "none of the 2 files there can serve" in err
+
+
+def batch_file(tmp_path: Path) -> Path:
+    lines = [
+        {"id": "one", "observed": LONG, "excluded": []},
+        {"id": "two", "observed": ["HP:9910200"], "excluded": ["HP:9920200"]},
+        {"id": "bad", "observed": "HP:9910200"},
+        {"id": "none", "observed": []},
+    ]
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{not json\n", encoding="utf-8")
+    return path
+
+
+def test_batch_goes_on_past_bad_records(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", domain, str(batch_file(tmp_path)), "-k", "2"]) == 4
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["id"] for row in rows] == ["one", "two", "bad", "none", None]
+    assert rows[0]["hits"][0]["key"] == "OMIM:990001"
+    assert len(rows[0]["hits"]) == 2
+    assert rows[2].keys() == {"id", "error"}
+    assert rows[2]["error"].keys() == {"asked", "found", "do"}
+    assert rows[3]["abstained"]
+    assert "5 records: 1 abstained, 2 failed" in err
+
+
+def test_batch_from_standard_input_equals_batch_from_a_file(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = batch_file(tmp_path)
+    assert main(["batch", domain, str(path)]) == 4
+    from_file = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
+    assert main(["batch", domain, "-"]) == 4
+    from_stdin = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [r["id"] for r in from_stdin] == [r["id"] for r in from_file]
+    assert from_stdin[:2] == from_file[:2]
+    assert [r["error"]["found"] for r in from_stdin[2::2]] == [r["error"]["found"] for r in from_file[2::2]]
+
+
+def test_batch_of_phenopackets_never_reads_the_diagnosis(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "packets"
+    folder.mkdir()
+    for name, diagnosis in (("a", "OMIM:990002"), ("b", "OMIM:990005")):
+        packet = {
+            "id": f"patient-{name}",
+            "phenotypicFeatures": [
+                *({"type": {"id": term}} for term in LONG[:2]),
+                {"type": {"id": LONG[2]}, "excluded": True},
+            ],
+            "diseases": [{"term": {"id": diagnosis}}],
+            "metaData": {"phenopacketSchemaVersion": "2.0"},
+        }
+        (folder / f"{name}.json").write_text(json.dumps(packet), encoding="utf-8")
+    assert main(["batch", domain, str(folder)]) == 0
+    out = capsys.readouterr().out
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["id"] for row in rows] == ["patient-a", "patient-b"]
+    assert rows[0]["hits"] == rows[1]["hits"] != []
+
+
+def test_one_process_after_another_gives_the_same_bytes_under_any_hash_seed(domain: str) -> None:
+    runs = [
+        subprocess.run(
+            [sys.executable, "-m", "sma_gpu", "query", domain, *LONG, "HP:9999999", "--json"],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C", "PYTHONUTF8": "0"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    ]
+    assert len(set(runs)) == 1
+    assert json.loads(runs[0])["hits"]
+
+
+def test_query_batch_and_explain_work_with_sockets_forbidden(
+    domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", forbidden)
+    monkeypatch.setattr(socket, "getaddrinfo", forbidden)
+    monkeypatch.setattr(socket, "create_connection", forbidden)
+    assert main(["query", domain, *LONG]) == 0
+    assert main(["explain", domain, "OMIM:990001", *LONG]) == 0
+    assert main(["batch", domain, str(batch_file(tmp_path))]) == 4
+
+
+def test_query_terms_are_in_no_cache(domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("SMA_GPU_CACHE", str(cache))
+    marker = "HP:7777777"
+    assert main(["query", domain, *LONG, marker]) == 0
+    files = [p for p in cache.rglob("*") if p.is_file()]
+    assert files
+    assert not any(marker.encode() in p.read_bytes() for p in files)
+
+
+def test_a_closed_pipe_is_no_error(domain: str) -> None:
+    command = f"{sys.executable} -m sma_gpu query {domain} {' '.join(LONG)} --json | head -c 10"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+
+
+def test_options_may_stand_anywhere_among_the_ids(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = set()
+    for words in (
+        ["query", domain, *LONG, "-k", "2", "--json"],
+        ["query", "-k", "2", domain, "--json", *LONG],
+        ["query", domain, LONG[0], "-k", "2", LONG[1], "--json", LONG[2]],
+    ):
+        assert main(words) == 0
+        answers.add(capsys.readouterr().out)
+    assert len(answers) == 1
