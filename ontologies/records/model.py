@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from math import isnan
 from typing import TypeVar, cast
 
@@ -124,8 +125,13 @@ class Interned:
     codes: Int32
     values: StringColumn
 
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The distinct texts, decoded once."""
+        return tuple(self.values)
+
     def __getitem__(self, row: int) -> str:
-        return self.values[int(self.codes[row])]
+        return self.texts[int(self.codes[row])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,22 +233,37 @@ class Records:
 
     def annotation_at(self, index: int) -> Annotation:
         """Returns annotation number ``index`` of the table."""
-        low, high = float(self.low[index]), float(self.high[index])
-        numerator, denominator = int(self.numerator[index]), int(self.denominator[index])
-        counted = denominator >= 0
         return Annotation(
             term=self.term_ids[self.term[index]],
             aspect=ASPECTS[self.aspect[index]],
             excluded=bool(self.excluded[index]),
-            frequency=None
-            if isnan(low)
-            else Frequency(low, high, numerator if counted else None, denominator if counted else None),
+            frequency=self.frequency_of(index),
             rows=tuple(self.row_at(r) for r in range(int(self.row_ptr[index]), int(self.row_ptr[index + 1]))),
         )
+
+    def frequency_of(self, annotation: int) -> Frequency | None:
+        """Returns the share of patients of annotation number ``annotation``, or None where it is unknown."""
+        low, high = float(self.low[annotation]), float(self.high[annotation])
+        numerator, denominator = int(self.numerator[annotation]), int(self.denominator[annotation])
+        if isnan(low):
+            return None
+        return Frequency(low, high, *((numerator, denominator) if denominator >= 0 else (None, None)))
 
     def row_at(self, index: int) -> EvidenceRow:
         """Returns evidence row number ``index`` of the table."""
         return EvidenceRow(int(self.line[index]), **{name: self.evidence[name][index] for name in EVIDENCE_FIELDS})
+
+    def span(self, index: int, aspect: str) -> range:
+        """Returns the numbers of the annotations of record number ``index`` under one of ``ASPECTS``."""
+        lo, hi = int(self.ptr[index]), int(self.ptr[index + 1])
+        ends = np.searchsorted(self.aspect[lo:hi], [ASPECTS.index(aspect), ASPECTS.index(aspect) + 1])
+        return range(lo + int(ends[0]), lo + int(ends[1]))
+
+    def evidence_texts(self, annotation: int, name: str) -> list[str]:
+        """Returns the distinct texts, not blank, of one of ``EVIDENCE_FIELDS`` over the rows of an annotation."""
+        column = self.evidence[name]
+        rows = range(int(self.row_ptr[annotation]), int(self.row_ptr[annotation + 1]))
+        return sorted({column[row] for row in rows} - {""})
 
     def phenotypes(self, *, excluded: bool) -> tuple[npt.NDArray[np.int64], Int32]:
         """Returns the phenotype terms of every record, as they are packed for matching.

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..cases import EncodedQuery
+from ..ontologies.records.model import ASPECTS, Records
 from ..retrieval import Explanation
 from ..retrieval.explain import Contradiction, Pairing
 from ..scoring import to_bits
@@ -51,7 +52,12 @@ def answer(
         "dials_fingerprint": dials.fingerprint,
         "backend": source.backend,
         "ontology": {"name": ontology.name, "version": ontology.version, "sha256": ontology.sha256},
-        "records": {"version": records.version, "sha256": records.sha256, "cases": len(source.index)},
+        "records": {
+            "version": records.version,
+            "sha256": records.sha256,
+            "cases": len(source.index),
+            "set_aside": len(source.index.set_aside),
+        },
         "query": _query(source, query),
         "certified": True,
         "aligned": aligned,
@@ -72,15 +78,15 @@ def hit(
     """Returns one hit of an answer."""
     index, records = source.index, source.domain.records
     self_query = index.self_score(query.present)
-    record = records.record(index.keys[case])
+    record, annotations = records.index(index.keys[case]), source.annotations_of(case)
     attributes = {
-        aspect: [a.term for a in record.aspect(aspect)]
-        for aspect in ("inheritance", "course", "modifier", "history")
-        if record.aspect(aspect)
+        aspect: source.ids(records.term[list(records.span(record, aspect))])
+        for aspect in ASPECTS[1:]
+        if records.span(record, aspect)
     }
     return {
-        "key": record.key,
-        "name": record.name,
+        "key": index.keys[case],
+        "name": records.names[record],
         "rank": rank,
         "score_bits": to_bits(account.score),
         "normalised": index.normaliser.normalised(account.score, self_query, case),
@@ -88,7 +94,9 @@ def hit(
         "confidence": confidence(account.explained),
         "optimal": True,
         "ties": ties,
-        "mapping": [{**_pairing(source, p), "evidence": _evidence(source, case, p.stored)} for p in account.mapping],
+        "mapping": [
+            {**_pairing(source, p), "evidence": _evidence(records, annotations[p.stored])} for p in account.mapping
+        ],
         "unexplained": _terms(source, account.unexplained, "query"),
         "contradicted": [_contradiction(source, c) for c in account.contradicted],
         "inferences": [
@@ -96,7 +104,7 @@ def hit(
                 "statement": f"{source.ids([i.functor])[0]}({_SUBJECT})",
                 "functor": source.ids([i.functor])[0],
                 "bits": to_bits(i.value),
-                "evidence": _evidence(source, case, i.functor),
+                "evidence": _evidence(records, annotations[i.functor]),
             }
             for i in account.inferences
         ],
@@ -116,7 +124,7 @@ def comparison(source: IndexedDomain, first: int, second: int, account: Explanat
     sides = {
         name: {
             "key": index.keys[case],
-            "name": records.record(index.keys[case]).name,
+            "name": records.names[records.index(index.keys[case])],
             "terms": len(index.cases.functors_of(case)),
             "self_bits": to_bits(int(index.normaliser.self_scores[case])),
         }
@@ -174,16 +182,12 @@ def _contradiction(source: IndexedDomain, found: Contradiction) -> dict[str, Any
     return {"query": query, "case": stored, "ruled_out_by": found.ruled_out_by}
 
 
-def _evidence(source: IndexedDomain, case: int, functor: int) -> dict[str, Any]:
-    number = source.annotation_of(case, functor)
-    if number is None:
-        return {}
-    annotation = source.domain.records.annotation_at(number)
+def _evidence(records: Records, annotation: int) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "references": sorted({r.reference for r in annotation.rows if r.reference}),
-        "codes": sorted({r.evidence for r in annotation.rows if r.evidence}),
+        "references": records.evidence_texts(annotation, "reference"),
+        "codes": records.evidence_texts(annotation, "evidence"),
     }
-    frequency = annotation.frequency
+    frequency = records.frequency_of(annotation)
     if frequency is not None:
         found["frequency"] = {"low": frequency.low, "high": frequency.high}
         if frequency.denominator is not None:
@@ -194,14 +198,14 @@ def _evidence(source: IndexedDomain, case: int, functor: int) -> dict[str, Any]:
 def _names(source: IndexedDomain, result: dict[str, Any]) -> dict[str, str]:
     """Returns the name of every term id that stands anywhere in the answer."""
     ontology = source.domain.mounted.ontology
-    found: dict[str, str] = {}
+    texts: set[str] = set()
     open_values: list[Any] = [result]
     while open_values:
         value = open_values.pop()
-        if isinstance(value, dict):
+        if isinstance(value, str):
+            texts.add(value)
+        elif isinstance(value, dict):
             open_values.extend(value.values())
         elif isinstance(value, list):
             open_values.extend(value)
-        elif isinstance(value, str) and value in ontology.number:
-            found[value] = ontology.names[ontology.number[value]]
-    return dict(sorted(found.items()))
+    return {term: ontology.names[ontology.number[term]] for term in sorted(texts & ontology.number.keys())}

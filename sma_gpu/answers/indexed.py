@@ -49,13 +49,11 @@ class IndexedDomain:
             self.domain.records.index(key)  # a key that no record has is refused with the nearest ones
             raise
 
-    def annotation_of(self, case: int, functor: int) -> int | None:
-        """Returns the number of the record annotation that states ``functor`` in ``case``, or None."""
+    def annotations_of(self, case: int) -> dict[int, int]:
+        """Returns, for each functor that ``case`` states, the number of the record annotation that says so."""
         records = self.domain.records
-        record = records.index(self.index.keys[case])
-        lo, hi = int(records.ptr[record]), int(records.ptr[record + 1])
-        at = np.flatnonzero((records.term[lo:hi] == functor) & (records.aspect[lo:hi] == 0))
-        return lo + int(at[0]) if len(at) else None
+        span = records.span(records.index(self.index.keys[case]), "phenotype")
+        return dict(zip(records.term[span.start : span.stop].tolist(), span, strict=True))
 
     def ids(self, functors: Iterable[int] | npt.NDArray[np.integer]) -> list[str]:
         """Returns the ids of functors."""

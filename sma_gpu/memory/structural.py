@@ -48,6 +48,11 @@ class SmaMemory:
         return len(self._index)
 
     @property
+    def set_aside(self) -> tuple[str, ...]:
+        """Keys of items with nothing to match on; they are never returned."""
+        return self._index.set_aside
+
+    @property
     def array_index(self) -> Index:
         """The index behind this memory, for batches as arrays."""
         return self._index
