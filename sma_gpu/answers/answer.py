@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..cases import EncodedQuery
+from ..cases.model import SUBJECT
 from ..ontologies.records.model import ASPECTS, Records
 from ..retrieval import Explanation
 from ..retrieval.explain import Contradiction, Pairing
@@ -20,7 +21,6 @@ __all__ = ["ANSWER_SCHEMA", "COMPARISON_SCHEMA", "answer", "comparison", "hit"]
 
 ANSWER_SCHEMA = "sma-gpu/answer/1"
 COMPARISON_SCHEMA = "sma-gpu/comparison/1"
-_SUBJECT = "subject"
 
 
 def answer(
@@ -100,13 +100,8 @@ def hit(
         "unexplained": _terms(source, account.unexplained, "query"),
         "contradicted": [_contradiction(source, c) for c in account.contradicted],
         "inferences": [
-            {
-                "statement": f"{source.ids([i.functor])[0]}({_SUBJECT})",
-                "functor": source.ids([i.functor])[0],
-                "bits": to_bits(i.value),
-                "evidence": _evidence(records, annotations[i.functor]),
-            }
-            for i in account.inferences
+            {"statement": f"{term}({SUBJECT.name})", "functor": term, "bits": to_bits(i.value)}
+            for i, term in zip(account.inferences, source.ids(i.functor for i in account.inferences), strict=True)
         ],
         "attributes": attributes,
     }

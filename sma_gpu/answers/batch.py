@@ -19,7 +19,7 @@ from ..version import __version__
 from .answer import ANSWER_SCHEMA
 from .engine import Engine
 
-__all__ = ["BatchOutcome", "answer_line", "answer_lines", "run_fingerprints", "write_batch"]
+__all__ = ["BatchOutcome", "answer_line", "answer_lines", "line_text", "run_fingerprints", "write_batch"]
 
 RUN_SCHEMA = "sma-gpu/run/1"
 
@@ -49,7 +49,12 @@ def answer_line(engine: Engine, record: PatientRecord | BadRecord, k: int) -> di
 def answer_lines(engine: Engine, given: PatientInput, k: int, start: int = 0) -> Iterator[str]:
     """Yields one JSON text a record, from record number ``start`` on."""
     for record in given.records[start:]:
-        yield json.dumps(answer_line(engine, record, k), ensure_ascii=False)
+        yield line_text(answer_line(engine, record, k))
+
+
+def line_text(line: dict[str, Any]) -> str:
+    """Returns one line of a batch as compact JSON."""
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
 def run_fingerprints(engine: Engine, given: PatientInput, k: int) -> dict[str, Any]:

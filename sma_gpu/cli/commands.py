@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..answers import Engine, open_engine
-from ..answers.batch import answer_line, write_batch
+from ..answers.batch import answer_line, line_text, write_batch
 from ..answers.doctor import doctor_report, doctor_text
 from ..answers.text import comparison_text, query_text, terms_text
 from ..errors import DialError, QueryError
@@ -49,7 +49,8 @@ def batch(arguments: argparse.Namespace) -> int:
     given = read_patients(arguments.input, stdin=sys.stdin.buffer)
     engine = _engine(arguments)
     failed = abstained = 0
-    with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", dynamic_ncols=True) as bar:
+    pause_s = 0.1 if sys.stderr.isatty() else 10  # a log file wants a line now and then, not a moving bar
+    with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", mininterval=pause_s) as bar:
         if arguments.output:
 
             def progress(done: int) -> None:
@@ -63,7 +64,7 @@ def batch(arguments: argparse.Namespace) -> int:
         else:
             for record in given.records:
                 line = answer_line(engine, record, arguments.k)
-                sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+                sys.stdout.write(line_text(line) + "\n")
                 failed += "error" in line
                 abstained += bool(line.get("abstained"))
                 bar.update(1)
