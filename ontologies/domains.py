@@ -12,6 +12,7 @@ from .manifest import Manifest, manifests
 from .mount import Mounted, mount
 from .records.loading import load_records
 from .records.model import Records
+from .report import LoadReport
 
 __all__ = ["Domain", "domain_files", "domain_ontology", "open_domain"]
 
@@ -76,8 +77,17 @@ def open_domain(name: str, *, release: str | None = None, strict: bool = False) 
     manifest, files = domain_files(name, release)
     ontology = load_ontology(files.ontology.path, strict=strict)
     records = load_records(files.records.path, ontology, strict=strict)
-    notes = list(files.notes)
+    notes = [*files.notes, *_reading_notes(ontology.report), *_reading_notes(records.report)]
     stated = files.records.version
     if stated and ontology.version and stated != ontology.version:
         notes.append(f"ontology release {ontology.version}, annotations of {stated}")
     return Domain(manifest, mount(ontology), records, tuple(notes))
+
+
+def _reading_notes(report: LoadReport) -> list[str]:
+    """Returns one remark on what a reader repaired or left out, or none."""
+    faults = report.faults
+    if not faults:
+        return []
+    many = "1 warning" if len(faults) == 1 else f"{len(faults)} warnings"
+    return [f"{Path(report.path).name} was read with {many}, the first: {faults[0].message} (sma-gpu doctor lists all)"]

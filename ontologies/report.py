@@ -103,6 +103,11 @@ class LoadReport:
         return [e for e in self.entries if e.severity == "warning"]
 
     @property
+    def faults(self) -> list[Entry]:
+        """The warnings and errors: all by which something was repaired or lost."""
+        return [e for e in self.entries if e.severity != "note"]
+
+    @property
     def errors(self) -> list[Entry]:
         """The entries about parts that could not be used."""
         return [e for e in self.entries if e.severity == "error"]

@@ -12,7 +12,6 @@ __all__ = [
     "BackendUnavailable",
     "CapacityError",
     "CaseError",
-    "ChecksumMismatch",
     "CycleFound",
     "DataMissing",
     "DialError",
@@ -70,10 +69,6 @@ class UnknownTerm(OntologyError):
     def __init__(self, asked: str, found: str, do: str, *, nearest: tuple[str, ...] = ()) -> None:
         super().__init__(asked, found, do)
         self.nearest = nearest
-
-
-class ChecksumMismatch(OntologyError):
-    """A file is not the one that its manifest describes."""
 
 
 class LatticeError(SmaError, ValueError):

@@ -11,8 +11,7 @@ from typing import Any
 from ..cases import EncodedQuery
 from ..cases.model import SUBJECT
 from ..ontologies.records.model import ASPECTS, Records
-from ..retrieval import Explanation
-from ..retrieval.explain import Contradiction, Pairing
+from ..retrieval import Contradiction, Explanation, Pairing
 from ..scoring import to_bits
 from ..trust import confidence
 from .indexed import IndexedDomain
@@ -22,6 +21,8 @@ __all__ = ["ANSWER_SCHEMA", "COMPARISON_SCHEMA", "answer", "comparison", "hit"]
 ANSWER_SCHEMA = "sma-gpu/answer/1"
 COMPARISON_SCHEMA = "sma-gpu/comparison/1"
 
+_PARTS_WITH_TERMS = ("query", "hits", "shared", "only_a", "only_b", "contradicted")
+
 
 def answer(
     source: IndexedDomain,
@@ -30,6 +31,7 @@ def answer(
     reason: str | None,
     *,
     hits: list[dict[str, Any]],
+    certified: bool,
     aligned: int,
     novelty: float | None,
 ) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def answer(
         query_id: the caller's name for it, or None.
         reason: why the answer abstains, or None.
         hits: made by ``hit``, best first.
+        certified: the hits are proved to be those of scoring every case.
         aligned: number of cases whose bound alone does not place them after the last hit asked for.
         novelty: of the query, or None where it could not be compared with anything.
     """
@@ -59,7 +62,7 @@ def answer(
             "set_aside": len(source.index.set_aside),
         },
         "query": _query(source, query),
-        "certified": True,
+        "certified": certified,
         "aligned": aligned,
         "abstained": reason is not None,
         "reason": reason,
@@ -194,13 +197,13 @@ def _names(source: IndexedDomain, result: dict[str, Any]) -> dict[str, str]:
     """Returns the name of every term id that stands anywhere in the answer."""
     ontology = source.domain.mounted.ontology
     texts: set[str] = set()
-    open_values: list[Any] = [result]
+    open_values: list[Any] = [result[part] for part in _PARTS_WITH_TERMS if part in result]
     while open_values:
         value = open_values.pop()
         if isinstance(value, str):
             texts.add(value)
-        elif isinstance(value, dict):
-            open_values.extend(value.values())
         elif isinstance(value, list):
             open_values.extend(value)
+        elif isinstance(value, dict):
+            open_values.extend(v for part, v in value.items() if part != "evidence")
     return {term: ontology.names[ontology.number[term]] for term in sorted(texts & ontology.number.keys())}

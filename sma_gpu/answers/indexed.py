@@ -25,13 +25,17 @@ class IndexedDomain:
         domain: ontology and records.
         dials: what scores depend on.
         backend: which ops to use; ``auto`` takes the best that can serve.
+        strict: refuse queries with ids that cannot be used, instead of leaving these out and saying so.
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve.
     """
 
-    def __init__(self, domain: Domain, dials: Dials | None = None, *, backend: str = AUTO) -> None:
+    def __init__(
+        self, domain: Domain, dials: Dials | None = None, *, backend: str = AUTO, strict: bool = False
+    ) -> None:
         self.domain = domain
+        self.strict = strict
         self.backend, _ = choose(backend)
         records = domain.records
         cases = CaseBatch.from_csr(records.keys, records.phenotypes(excluded=False), records.phenotypes(excluded=True))

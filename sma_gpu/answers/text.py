@@ -71,8 +71,14 @@ def _head(answer: dict[str, Any], entity: str) -> str:
 
 
 def _query_lines(answer: dict[str, Any]) -> list[str]:
-    query = answer["query"]
-    return [f"changed: {c['why']}" for c in query["changed"]] + [f"left out: {o['why']}" for o in query["left_out"]]
+    query, names = answer["query"], answer["names"]
+    excluded = [_term(u["term"], names) for u in query["used"] if u["excluded"]]
+    lines = [f"excluded: {', '.join(excluded)}"] if excluded else []
+    return (
+        lines
+        + [f"changed: {c['why']}" for c in query["changed"]]
+        + [f"left out: {o['why']}" for o in query["left_out"]]
+    )
 
 
 def _hit_lines(answer: dict[str, Any], hit: dict[str, Any], entity: str) -> list[str]:

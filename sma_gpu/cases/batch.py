@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CaseError, ShapeError
-from ..lattice.arrays import distinct, expand, pointers
+from ..lattice.arrays import distinct, expand, member, pointers
 from ..ontologies.mount import Mounted
 from .model import Case, Entity, flat_case
 
@@ -45,11 +45,19 @@ class CaseBatch:
             ("functors", self.ptr, self.functors),
             ("excluded", self.excluded_ptr, self.excluded),
         ):
+            asked = f"CaseBatch of {len(self.keys)} keys"
             if ptr.shape != (len(self.keys) + 1,) or (np.diff(ptr) < 0).any() or ptr[0] != 0 or ptr[-1] != len(data):
                 raise ShapeError(
-                    f"CaseBatch of {len(self.keys)} keys",
+                    asked,
                     f"{name}: pointers of shape {ptr.shape} over {len(data)} entries do not cover them in order",
                     "Give len(keys) + 1 ascending pointers from 0 to the number of entries.",
+                )
+            falls = np.flatnonzero(np.diff(data) <= 0) + 1
+            if (len(data) and int(data.min()) < 0) or not member(falls, ptr).all():
+                raise ShapeError(
+                    asked,
+                    f"{name}: a case has negative numbers, or numbers that do not ascend",
+                    "Give each case distinct functor numbers, ascending; from_functors puts them in order.",
                 )
 
     def __len__(self) -> int:
@@ -138,10 +146,19 @@ class CaseBatch:
 
 
 def _pack(rows: Sequence[npt.ArrayLike]) -> tuple[PtrArray, IntArray]:
-    packed = [distinct(np.asarray(row, dtype=np.int32)) for row in rows]
+    packed = [distinct(_whole_numbers(row)) for row in rows]
     ptr = np.zeros(len(packed) + 1, np.int64)
     np.cumsum([len(row) for row in packed], out=ptr[1:])
     return ptr, np.concatenate(packed) if packed else np.zeros(0, np.int32)
+
+
+def _whole_numbers(row: npt.ArrayLike) -> IntArray:
+    given = np.asarray(row)
+    if given.size and given.dtype.kind not in "iu":
+        raise ShapeError(
+            f"a case given as {given.dtype} numbers", "functors are whole numbers", "Give the numbers of terms, or ids."
+        )
+    return given.astype(np.int32)
 
 
 def _take(ptr: PtrArray, data: IntArray, rows: npt.NDArray[np.int64]) -> tuple[PtrArray, IntArray]:

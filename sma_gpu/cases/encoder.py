@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import QueryError, UnknownTerm
 from ..ontologies.mount import Mounted
 from ..ontologies.ontology import Resolution
 from ..ontologies.search import nearest_ids
@@ -69,21 +70,28 @@ class EncodedQuery:
     asked: int
 
 
-def encode_query(mounted: Mounted, observed: Iterable[str], excluded: Iterable[str] = ()) -> EncodedQuery:
+def encode_query(
+    mounted: Mounted, observed: Iterable[str], excluded: Iterable[str] = (), *, strict: bool = False
+) -> EncodedQuery:
     """Returns the most specific functors of a query and what became of every id given.
 
     Args:
         mounted: the ontology the ids belong to.
         observed: ids of terms that are present; any order, doubles allowed.
         excluded: ids of terms that were looked for and are absent.
+        strict: refuse an id that cannot be used, instead of leaving it out and saying so.
+
+    Raises:
+        QueryError: the ids are not given as a collection of strings.
+        UnknownTerm: under ``strict``, for the first id that cannot be used.
     """
     ontology, lattice = mounted.ontology, mounted.lattice
     changed: list[Changed] = []
     left_out: list[LeftOut] = []
     notes: list[str] = []
-    observed = list(observed)
+    observed = _id_list(observed)
     present = _resolve_all(mounted, observed, changed, left_out)
-    absent = _resolve_all(mounted, excluded, changed, left_out)
+    absent = _resolve_all(mounted, _id_list(excluded), changed, left_out)
 
     for functor in sorted(present & absent):
         term = ontology.ids[functor]
@@ -93,18 +101,20 @@ def encode_query(mounted: Mounted, observed: Iterable[str], excluded: Iterable[s
     absent -= present
 
     specific = lattice.most_specific(sorted(present))
+    below: dict[int, int] = {}  # the first of the most specific functors below each functor
+    for functor in specific.tolist():
+        for above in lattice.ancestors_of(functor).tolist():
+            below.setdefault(above, functor)
     for functor in sorted(present - set(specific.tolist())):
-        below = [int(s) for s in specific if functor in lattice.ancestors_of(int(s))]
-        term, by = ontology.ids[functor], ontology.ids[below[0]]
+        term, by = ontology.ids[functor], ontology.ids[below[functor]]
         left_out.append(LeftOut(term, "implied", f"{term} is implied by the narrower {by}, which is in the query"))
-
-    for functor in sorted(absent):
-        below = [int(s) for s in specific if functor in lattice.ancestors_of(int(s))]
-        if below:
-            notes.append(
-                f"{ontology.ids[functor]} is excluded although the narrower {ontology.ids[below[0]]} is observed; "
-                "both are kept as given"
-            )
+    for functor in sorted(absent & below.keys()):
+        notes.append(
+            f"{ontology.ids[functor]} is excluded although the narrower {ontology.ids[below[functor]]} is observed; "
+            "both are kept as given"
+        )
+    if strict:
+        _refuse_unusable(mounted, left_out)
     return EncodedQuery(
         specific, np.array(sorted(absent), np.int32), tuple(changed), tuple(left_out), tuple(notes), len(observed)
     )
@@ -116,8 +126,30 @@ def encode_stored(
     """Returns the functors of a stored record as annotated (int32, ascending), and what became of the rest."""
     changed: list[Changed] = []
     left_out: list[LeftOut] = []
-    present = _resolve_all(mounted, sorted(term_ids), changed, left_out)
+    present = _resolve_all(mounted, sorted(_id_list(term_ids)), changed, left_out)
     return np.array(sorted(present), np.int32), tuple(changed), tuple(left_out)
+
+
+def _id_list(term_ids: Iterable[str]) -> list[str]:
+    asked = f"terms {term_ids!r:.80}"
+    if isinstance(term_ids, (str, bytes)):
+        raise QueryError(asked, "one string, where a collection of ids is wanted", "Give a list, such as ['EX:1'].")
+    listed = list(term_ids)
+    for term in listed:
+        if not isinstance(term, str):
+            raise QueryError(asked, f"{term!r} is no string", "Give ids as strings.")
+    return listed
+
+
+def _refuse_unusable(mounted: Mounted, left_out: list[LeftOut]) -> None:
+    for entry in left_out:
+        if entry.kind in ("unknown", "retired", "placeholder"):
+            raise UnknownTerm(
+                f"strict input: term {entry.asked}",
+                entry.why,
+                f"Use an id of {mounted.ontology.label}, or read without strict input, which leaves it out.",
+                nearest=entry.candidates,
+            )
 
 
 def _resolve_all(

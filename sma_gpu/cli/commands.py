@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..answers import Engine, open_engine
-from ..answers.batch import answer_line, line_text, write_batch
+from ..answers.batch import answer_line, check_place, line_text, write_batch
 from ..answers.doctor import doctor_report, doctor_text
 from ..answers.text import comparison_text, query_text, terms_text
 from ..errors import DialError, QueryError
@@ -46,19 +47,22 @@ def batch(arguments: argparse.Namespace) -> int:
     """Answers many queries, a line each."""
     from tqdm import tqdm  # here, since it would add a twentieth of a second to every other command
 
-    given = read_patients(arguments.input, stdin=sys.stdin.buffer)
+    out = Path(arguments.output) if arguments.output else None
+    if out:
+        check_place(out, arguments.input)
+    given = read_patients(arguments.input, stdin=getattr(sys.stdin, "buffer", None))
+    for entry in given.notes:
+        print(f"sma-gpu: {entry}", file=sys.stderr)
     engine = _engine(arguments)
     failed = abstained = 0
     pause_s = 0.1 if sys.stderr.isatty() else 10  # a log file wants a line now and then, not a moving bar
     with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", mininterval=pause_s) as bar:
-        if arguments.output:
+        if out:
 
             def progress(done: int) -> None:
                 bar.update(done - bar.n)
 
-            outcome = write_batch(
-                engine, given, arguments.k, Path(arguments.output), overwrite=arguments.overwrite, progress=progress
-            )
+            outcome = write_batch(engine, given, arguments.k, out, overwrite=arguments.overwrite, progress=progress)
             bar.update(outcome.records - bar.n)
             failed, abstained = outcome.failed, outcome.abstained
         else:
@@ -110,6 +114,7 @@ def _engine(arguments: argparse.Namespace) -> Engine:
         arguments.domain,
         _dials(arguments.dials),
         backend=arguments.backend,
+        device=arguments.device,
         release=arguments.release,
         strict=arguments.strict_input,
     )
@@ -163,9 +168,9 @@ def _give_answer(arguments: argparse.Namespace, answer: dict[str, Any], engine: 
     return 1 if answer["abstained"] and arguments.fail_on_abstain else 0
 
 
-def _give(arguments: argparse.Namespace, found: dict[str, Any], as_text: Any) -> None:
-    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n" if arguments.format == "json" else as_text()
+def _give(arguments: argparse.Namespace, found: dict[str, Any], as_text: Callable[[], str]) -> None:
+    text = line_text(found, indent=1) + "\n" if arguments.format == "json" else as_text()
     if arguments.output:
-        Path(arguments.output).write_text(text, encoding="utf-8")
+        Path(arguments.output).write_text(text, encoding="utf-8", errors="backslashreplace")
     else:
         sys.stdout.write(text)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,8 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    _speak_utf8()
+    words = _words_of_process() if argv is None else list(argv)
     parser, verbs = _parsers()
     # Plain parse_args would take "query medicine -k 5 HP:1" for a query without ids: a list that may be empty is
     # filled at its first chance. Intermixed parsing waits for all words, and works on the parser of one command.
@@ -35,22 +37,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except (DataMissing, BackendUnavailable) as error:
-        return _refuse(error, MISSING)
+        return _refuse(str(error), MISSING)
     except SmaError as error:
-        return _refuse(error, USAGE)
+        return _refuse(str(error), USAGE)
     except BrokenPipeError:
-        # The reader of a pipe has gone; keep the interpreter from complaining about it at shutdown.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         return DONE
+    except OSError as fault:
+        _silence_stdout()
+        where = f" {fault.filename}" if fault.filename else " the answer"
+        return _refuse(f"writing{where}: {fault.strerror}. Give a place that can be written.", USAGE)
     except KeyboardInterrupt:
-        print("interrupted; a batch goes on where it stopped when run again", file=sys.stderr)
-        return INTERRUPTED
+        return _refuse("interrupted", INTERRUPTED)
     return code
 
 
-def _refuse(error: SmaError, code: int) -> int:
-    print(f"sma-gpu: {error}", file=sys.stderr)
+def _refuse(words: str, code: int) -> int:
+    print(f"sma-gpu: {words}", file=sys.stderr)
     return code
+
+
+def _speak_utf8() -> None:
+    """Makes the standard streams UTF-8, whatever the locale: names and ids are not ASCII everywhere."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _words_of_process() -> list[str]:
+    # Under a locale that is not UTF-8 the interpreter has decoded the words with another encoding; undo that.
+    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
+
+
+def _silence_stdout() -> None:
+    # The interpreter flushes standard output once more at its end, and would complain about it a second time.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -77,6 +103,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _k(batch, 10)
     batch.add_argument("-o", "--output", metavar="FILE", help="write here and resume here (default: standard output)")
     batch.add_argument("--overwrite", action="store_true", help="start anew whatever is in FILE")
+    batch.add_argument("--json", action="store_true", help="accepted for symmetry: a batch is always JSON, a line each")
+    batch.add_argument("-f", "--format", choices=("json",), default="json", help="form of the answers")
     batch.add_argument("--fail-on-abstain", action="store_true", help="exit 1 if any query was abstained from")
     _engine_options(batch)
     batch.set_defaults(run=commands.batch)
@@ -120,7 +148,12 @@ def _k(parser: argparse.ArgumentParser, default: int) -> None:
 
 def _query_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--exclude", nargs="+", action="extend", default=[], metavar="ID", help="terms looked for and absent"
+        "--exclude",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="terms looked for and absent: all ids up to the next option",
     )
     parser.add_argument("--names", action="store_true", help="ID arguments are exact names or synonyms")
     parser.add_argument("--fail-on-abstain", action="store_true", help="exit 1 instead of 0 when there is no answer")
@@ -142,6 +175,7 @@ def _file_options(parser: argparse.ArgumentParser) -> None:
 def _engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dials", default="default", help="default, adapter-v1, or a JSON object of dials")
     parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda: where the backend works (default: auto)")
     _file_options(parser)
 
 

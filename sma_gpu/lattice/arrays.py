@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["distinct", "expand", "member", "pointers"]
+__all__ = ["distinct", "expand", "expand_spans", "member", "pointers"]
 
 Integer = TypeVar("Integer", bound=np.integer)
 
@@ -41,7 +41,13 @@ def expand(
     ptr: npt.NDArray[np.integer], rows: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Returns, for each CSR row in ``rows``, all its entries: (position in ``rows``, position in the data)."""
-    starts, counts = ptr[rows].astype(np.int64), (ptr[rows + 1] - ptr[rows]).astype(np.int64)
-    owner = np.repeat(np.arange(len(rows), dtype=np.int64), counts)
+    return expand_spans(ptr[rows].astype(np.int64), (ptr[rows + 1] - ptr[rows]).astype(np.int64))
+
+
+def expand_spans(
+    starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns, for each span, all its entries: (number of the span, position in the data)."""
+    owner = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
     offset = np.arange(owner.size, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
     return owner, starts[owner] + offset

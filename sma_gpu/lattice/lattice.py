@@ -5,13 +5,15 @@ A functor here is a number; smaller numbers are smaller ids by code point, which
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import distinct, expand, member, pointers
+from ..errors import LatticeError
+from .arrays import distinct, expand, expand_spans, pointers
 
 __all__ = ["HopTable", "Lattice"]
 
@@ -57,23 +59,54 @@ class Lattice:
         if limit is not None and limit < 0:
             raise ValueError(f"hops_up(limit={limit}): a number of steps is 0 or more")
         size = len(self)
-        # A pair (functor, ancestor) is one integer, so that "seen before" is a search in a sorted array.
-        frontier = np.arange(size, dtype=np.int64) * (size + 1)
-        found, hops = [frontier], [np.zeros(size, np.int32)]
-        seen = frontier
-        step = 0
-        while frontier.size and (limit is None or step < limit):
-            step += 1
-            rows, edges = expand(self.parent_ptr, frontier % size)
-            frontier = distinct(frontier[rows] // size * size + self.parents[edges])
-            frontier = frontier[~member(frontier, seen)]
-            seen = distinct(np.concatenate([seen, frontier]))
-            found.append(frontier)
-            hops.append(np.full(frontier.size, step, np.int32))
-        pairs, steps = np.concatenate(found), np.concatenate(hops)
-        order = np.argsort(pairs, kind="stable")
-        functor, ancestor = np.divmod(pairs[order], max(size, 1))
-        return HopTable(pointers(functor, size), ancestor.astype(np.int32), steps[order])
+        starts, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        pairs = _PairBuffer()
+        # Parents come in earlier waves, so each wave only has to merge what its parents have found.
+        for wave in self._waves():
+            child, edge = expand(self.parent_ptr, wave)
+            above = self.parents[edge]
+            parent, at = expand_spans(starts[above], counts[above])
+            functor = np.concatenate([np.arange(len(wave)), child[parent]])
+            ancestor = np.concatenate([wave, pairs.ancestors[at]])
+            hops = np.concatenate([np.zeros(len(wave), np.int32), pairs.hops[at] + 1])
+            order = np.lexsort((hops, ancestor, functor))
+            functor, ancestor, hops = functor[order], ancestor[order], hops[order]
+            nearest = np.ones(len(functor), bool)
+            nearest[1:] = (functor[1:] != functor[:-1]) | (ancestor[1:] != ancestor[:-1])
+            if limit is not None:
+                nearest &= hops <= limit
+            counts[wave] = np.bincount(functor[nearest], minlength=len(wave))
+            starts[wave] = pairs.size + np.cumsum(counts[wave]) - counts[wave]
+            pairs.append(ancestor[nearest], hops[nearest])
+        _, at = expand_spans(starts, counts)
+        return HopTable(np.concatenate([[0], np.cumsum(counts)]), pairs.ancestors[at], pairs.hops[at])
+
+    def _waves(self) -> Iterator[IntArray]:
+        """Yields all functors, ascending within a wave, each wave behind those of all its functors' parents.
+
+        Raises:
+            LatticeError: the relation has a cycle.
+        """
+        size = len(self)
+        child = np.repeat(np.arange(size, dtype=np.int32), np.diff(self.parent_ptr))
+        order = np.argsort(self.parents, kind="stable")
+        child_ptr, children = pointers(self.parents[order], size), child[order]
+        waiting = np.diff(self.parent_ptr).astype(np.int64)
+        wave = np.flatnonzero(waiting == 0).astype(np.int32)
+        done = 0
+        while len(wave):
+            yield wave
+            done += len(wave)
+            _, at = expand(child_ptr, wave)
+            below = children[at]
+            np.subtract.at(waiting, below, 1)
+            wave = distinct(below[waiting[below] == 0])
+        if done < size:
+            raise LatticeError(
+                f"lattice of {size} functors",
+                f"the is-a relation runs in a circle through some of {size - done} functors",
+                "Mount an ontology that a reader has checked; it names the circle.",
+            )
 
     @cached_property
     def closure(self) -> HopTable:
@@ -92,3 +125,21 @@ class Lattice:
         for functor in given.tolist():
             implied.update(a for a in self.ancestors_of(functor).tolist() if a != functor)
         return given[[f not in implied for f in given.tolist()]] if given.size else given
+
+
+class _PairBuffer:
+    """Two columns that grow by doubling."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.ancestors = np.zeros(1024, np.int32)
+        self.hops = np.zeros(1024, np.int32)
+
+    def append(self, ancestors: IntArray, hops: IntArray) -> None:
+        end = self.size + len(ancestors)
+        if end > len(self.ancestors):
+            self.ancestors = np.resize(self.ancestors, 2 * end)
+            self.hops = np.resize(self.hops, 2 * end)
+        self.ancestors[self.size : end] = ancestors
+        self.hops[self.size : end] = hops
+        self.size = end

@@ -51,5 +51,5 @@ class Memory(Protocol):
         ...
 
     def novelty(self, query: Query) -> float:
-        """Returns how new the query is, in [0, 1]."""
+        """Returns how new the query is, in [0, 1]; 1 for a query that cannot be compared with anything."""
         ...

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
-from ..errors import QueryError
 from ..ontologies.mount import Mounted
 from ..ops.registry import AUTO
-from ..retrieval import Hits, Index, explain
+from ..retrieval import Index, explain, open_query
+from ..retrieval.search import check_k
 from ..scoring import Dials, to_bits
-from ..trust import confidence, novelty, why_abstain
+from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
 from .protocol import IndexItem, Query, Retrieved
 
 __all__ = ["SmaMemory"]
@@ -76,22 +76,30 @@ class SmaMemory:
         """Returns at most ``k`` hits, best first, scores in bits. Nothing usable in the query gives an empty list.
 
         Raises:
-            QueryError: ``k`` is not a whole number above 0.
+            QueryError: ``k`` is not a whole number above 0, or the query's ids are no collection of strings.
         """
-        encoded, hits = self._search(query, k)
-        if hits is None:
+        places = check_k(k)
+        encoded = self.encode(query)
+        if why_abstain(self._index, encoded) is not None:
             return []
+        opened = open_query(self._index, encoded.present, backend=self._backend)
+        top = opened.top(min(places, len(self)))
         found = []
-        for place in range(int((hits.cases[0] >= 0).sum())):
-            account = explain(self._index, encoded.present, encoded.excluded, int(hits.cases[0, place]))
-            score = to_bits(int(hits.score_q[0, place]))
-            found.append(Retrieved(hits.keys[0, place], score, confidence(account.explained), place + 1))
+        for rank, (case, score) in enumerate(zip(top.cases.tolist(), top.scores.tolist(), strict=True), 1):
+            account = explain(self._index, encoded.present, encoded.excluded, case, opened.table)
+            found.append(Retrieved(self._index.keys[case], to_bits(score), confidence(account.explained), rank))
         return found
 
     def novelty(self, query: Query) -> float:
-        """Returns the share of the query that the best hit leaves unexplained, in [0, 1]; 1 without a hit."""
+        """Returns the share of the query that the best hit leaves unexplained, in [0, 1].
+
+        1 where nothing fits or nothing can be compared, 0 where every term of the query holds for every item.
+        """
         best = self.retrieve(query, 1)
-        return novelty(best[0].confidence if best else None)
+        if best:
+            return 1.0 - best[0].confidence
+        found = novelty(None, why_abstain(self._index, self.encode(query)) or NOTHING_FITS)
+        return 1.0 if found is None else found  # the protocol has no null
 
     def case(self, key: str) -> Case:
         """Returns a remembered case in its symbolic form.
@@ -100,11 +108,3 @@ class SmaMemory:
             UnknownKey: nothing is remembered under this key.
         """
         return self._index.cases.case(self._index.number_of(key), self._mounted)
-
-    def _search(self, query: Query, k: int) -> tuple[EncodedQuery, Hits | None]:
-        if isinstance(query.term_ids, str):
-            raise QueryError(f"query {query.term_ids!r}", "term_ids is one string", "Give a collection of ids.")
-        encoded = self.encode(query)
-        batch = CaseBatch.from_functors(["query"], [encoded.present])
-        hits = self._index.retrieve(batch, min(k, max(len(self), 1)), backend=self._backend)
-        return encoded, None if why_abstain(self._index, encoded) else hits

@@ -32,7 +32,7 @@ class ReferenceOps:
             raise CapacityError(
                 f"bound of a query with up to {int(np.diff(query_ptr).max())} statements",
                 f"{int(bounds.max())} units of 2^-16 bit, where scores stay below 2^31",
-                "Split the query; no setting raises this limit.",
+                "Split the query, or lower the dial gamma.",
             )
         return bounds.astype(np.int32)
 

@@ -20,19 +20,21 @@ class Backend:
 
     Attributes:
         name: what ``--backend`` takes.
+        devices: where it can work, the preferred one first: ``cpu``, ``cuda``.
         missing: returns what it lacks here, or an empty string when it can serve.
         load: returns its ops; called only when ``missing()`` is empty.
         install: the line that brings what is missing, or what to do instead.
     """
 
     name: str
+    devices: tuple[str, ...]
     missing: Callable[[], str]
     load: Callable[[], Ops]
     install: str = ""
 
 
 # Best first: an automatic choice takes the first that can serve.
-_BACKENDS = (Backend("reference", missing=lambda: "", load=ReferenceOps),)
+_BACKENDS = (Backend("reference", ("cpu",), missing=lambda: "", load=ReferenceOps),)
 
 
 def backends() -> tuple[Backend, ...]:
@@ -40,22 +42,26 @@ def backends() -> tuple[Backend, ...]:
     return _BACKENDS
 
 
-def choose(name: str = AUTO) -> tuple[str, Ops]:
+def choose(name: str = AUTO, device: str = AUTO) -> tuple[str, Ops]:
     """Returns the name and the ops of a backend.
 
     Args:
         name: a backend, which then must serve, or ``auto``.
+        device: a device that it must work on, or ``auto``.
 
     Raises:
-        BackendUnavailable: ``name`` is unknown, or lacks something here.
+        BackendUnavailable: ``name`` is unknown, lacks something here, or does not work on ``device``.
     """
-    for backend in _BACKENDS:
-        missing = backend.missing()
-        if name == AUTO and not missing:
+    asked = f"backend {name} on device {device}"
+    named = [b for b in _BACKENDS if name in (AUTO, b.name)]
+    if not named:
+        known = ", ".join(b.name for b in _BACKENDS)
+        raise BackendUnavailable(asked, f"this release has {known}", f"Use one of them, or {AUTO}.")
+    fitting = [b for b in named if device in (AUTO, *b.devices)]
+    if not fitting:
+        served = "; ".join(f"{b.name} works on {', '.join(b.devices)}" for b in named)
+        raise BackendUnavailable(asked, served, f"Use one of these devices, or {AUTO}.")
+    for backend in fitting:
+        if not backend.missing():
             return backend.name, backend.load()
-        if name == backend.name:
-            if missing:
-                raise BackendUnavailable(f"backend {name}", missing, backend.install)
-            return name, backend.load()
-    known = ", ".join(b.name for b in _BACKENDS)
-    raise BackendUnavailable(f"backend {name}", f"this release has {known}", f"Use one of them, or {AUTO}.")
+    raise BackendUnavailable(asked, "; ".join(f"{b.name}: {b.missing()}" for b in fitting), fitting[0].install)

@@ -1,8 +1,20 @@
 """The index, the MAC bound, the FAC alignment, the certified top k, and the explanation of a hit."""
 
-from .explain import Explanation, Pairing, explain
+from .explain import Contradiction, Explanation, Inference, Pairing, explain
 from .hits import Hits
 from .index import Index
-from .search import Standing, retrieve, standing
+from .search import OpenQuery, Standing, Top, open_query
 
-__all__ = ["Explanation", "Hits", "Index", "Pairing", "Standing", "explain", "retrieve", "standing"]
+__all__ = [
+    "Contradiction",
+    "Explanation",
+    "Hits",
+    "Index",
+    "Inference",
+    "OpenQuery",
+    "Pairing",
+    "Standing",
+    "Top",
+    "explain",
+    "open_query",
+]

@@ -17,8 +17,9 @@ from ..lattice.arrays import distinct, expand, pointers
 from ..ontologies.mount import Mounted
 from ..ops import FoldedLists
 from ..scoring import Dials, Normaliser, PairTable, functor_costs, pair_table, to_bits, to_grid
-from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT, flat_shape
+from ..scoring.grid import ENTITY_VALUE, GRID, SCORE_LIMIT, flat_shape
 from ..scoring.pairs import invert
+from ..scoring.scorers import closure_counts
 
 __all__ = ["Corpus"]
 
@@ -61,15 +62,17 @@ class Corpus:
         """Returns the corpus of ``cases``; their order does not matter.
 
         Raises:
-            CaseError: two cases have one key.
+            CaseError: two cases have one key, or a case has a functor that the ontology does not have.
             CapacityError: a case whose self-score reaches 2^31 units.
         """
         dials = dials or Dials()
-        ordered, set_aside = _in_key_order(cases)
         lattice = mounted.lattice
         size = len(lattice)
+        _check_functors(cases, mounted)
+        ordered, set_aside = _in_key_order(cases)
         near = lattice.hops_up(dials.delta)
         costs = functor_costs(dials, lattice, near, ordered)
+        _check_capacity(float(costs.max(initial=0.0)) * flat_shape(dials.gamma), dials)
         values = to_grid(costs * flat_shape(dials.gamma))
         stored = np.zeros(size, bool)
         stored[ordered.functors] = True
@@ -91,6 +94,16 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.cases)
+
+    @cached_property
+    def tie_rank(self) -> IntArray:
+        """Place of each case among equal rank keys, int32 ``[N]``: cases are in the order of their keys already."""
+        return np.arange(len(self), dtype=np.int32)
+
+    @cached_property
+    def holders(self) -> LongArray:
+        """In how many cases each functor holds, itself or through a narrower one, int64 ``[T]``."""
+        return closure_counts(self.mounted.lattice, self.cases)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -164,6 +177,15 @@ class Corpus:
         return to_bits(int(table.value.sum()))
 
 
+def _check_capacity(greatest_bits: float, dials: Dials) -> None:
+    if not greatest_bits * GRID < SCORE_LIMIT:
+        raise CapacityError(
+            f"index under the dials {dials.canonical_json()}",
+            f"one statement would be worth {greatest_bits:.3g} bits, where scores stay below {SCORE_LIMIT // GRID}",
+            "Lower the dial gamma.",
+        )
+
+
 def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
     order = sorted(range(len(cases)), key=cases.keys.__getitem__)
     doubles = sorted({cases.keys[a] for a, b in zip(order, order[1:], strict=False) if cases.keys[a] == cases.keys[b]})
@@ -175,6 +197,16 @@ def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
     return cases.take([i for i in order if sizes[i]]), tuple(cases.keys[i] for i in order if not sizes[i])
 
 
+def _check_functors(cases: CaseBatch, mounted: Mounted) -> None:
+    for functors in (cases.functors, cases.excluded):
+        if len(functors) and int(functors.max()) >= len(mounted.lattice):
+            raise CaseError(
+                f"index {len(cases)} cases over {mounted.ontology.label}",
+                f"functor {int(functors.max())}, where the ontology has {len(mounted.lattice)}",
+                "Encode the cases with the ontology that they are indexed under.",
+            )
+
+
 def _self_scores(cases: CaseBatch, values: LongArray) -> LongArray:
     running = np.concatenate([[0], np.cumsum(values[cases.functors])])
     totals = running[cases.ptr[1:]] - running[cases.ptr[:-1]]
@@ -184,6 +216,6 @@ def _self_scores(cases: CaseBatch, values: LongArray) -> LongArray:
         raise CapacityError(
             f"index case {cases.keys[largest]}",
             f"its self-score is {int(scores[largest])} units of 2^-16 bit, where scores stay below 2^31",
-            "Split the case; no setting raises this limit.",
+            "Split the case, or lower the dial gamma.",
         )
     return scores

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ops.matching import best_of_matrix, components
+from ..scoring import PairTable
 from ..scoring.grid import ENTITY_VALUE
 from .corpus import Corpus
 
@@ -66,14 +67,23 @@ class Explanation:
     inferences: tuple[Inference, ...]
 
 
-def explain(corpus: Corpus, functors: IntArray, excluded: IntArray, case: int) -> Explanation:
-    """Returns the account of the query (``functors`` present, ``excluded`` absent, ascending) and one case.
+def explain(
+    corpus: Corpus, functors: IntArray, excluded: IntArray, case: int, table: PairTable | None = None
+) -> Explanation:
+    """Returns the account of a query and one case.
 
     The mapping is canonical: among all optimal ones, reading the query's statements by id, the one whose matched
     stored statements come first by id, an unmatched statement after all matched ones.
+
+    Args:
+        corpus: the stored cases.
+        functors: int32, functors of the query, ascending.
+        excluded: int32, functors the query excludes, ascending.
+        case: number of the case.
+        table: values of pairs, where they are at hand; it holds a row for each of ``functors``.
     """
     stored = corpus.cases.functors_of(case)
-    table = corpus.pairs(functors)
+    table = table or corpus.pairs(functors)
     row, column, at = table.between(table.rows_of(functors), stored)
     matched = canonical_matching(row, column, table.value[at], len(functors))
     chosen = at[matched[row] == column]

@@ -19,15 +19,17 @@ __all__ = ["Hits"]
 
 @dataclass(frozen=True)
 class Hits:
-    """The top ``k`` of ``B`` queries. Places beyond a query's last hit hold key "", case -1, rank 0 and score 0.
+    """The best ``K = min(k, N)`` cases of ``B`` queries, out of ``N``.
+
+    Places beyond a query's last hit hold key "", case -1, rank 0 and score 0.
 
     Attributes:
         query_keys: keys of the queries, ``B`` of them.
-        keys: object ``[B, k]``, keys of the hits.
-        cases: int32 ``[B, k]``, numbers of the hits in the index.
-        score_q: int64 ``[B, k]``, structural evaluation scores in units of 2^-16 bit.
-        rank_keys: int64 ``[B, k]``, what the order is by; not comparable between queries.
-        rank: int32 ``[B, k]``, 1, 2, 3 and so on.
+        keys: object ``[B, K]``, keys of the hits.
+        cases: int32 ``[B, K]``, numbers of the hits in the index.
+        score_q: int64 ``[B, K]``, structural evaluation scores in units of 2^-16 bit.
+        rank_keys: int64 ``[B, K]``, what the order is by; not comparable between queries.
+        rank: int32 ``[B, K]``, 1, 2, 3 and so on.
         certified: bool ``[B]``, the top k is proved to be that of scoring every case.
         aligned: int64 ``[B]``, number of cases whose bound alone does not place them after the k-th hit.
         backend: name of the backend that answered.

@@ -96,7 +96,7 @@ def pair_table(
     pays = costs[stored]
     if dials.credit == "ancestor":
         pays = np.minimum(np.minimum(costs[via], costs[functors][row]), pays)
-    decay = np.array([dials.rho**d for d in range(dials.delta + 1)])
+    decay = np.array([dials.rho**d for d in range(int(distance.max(initial=0)) + 1)])
     worth = pays * decay[distance]
 
     order = np.lexsort((via, distance, -worth, stored, row))

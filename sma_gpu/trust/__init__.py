@@ -1,6 +1,6 @@
 """When to answer, how sure, and when something is new."""
 
-from .abstention import why_abstain
+from .abstention import NOTHING_FITS, Abstention, why_abstain
 from .confidence import confidence, novelty
 
-__all__ = ["confidence", "novelty", "why_abstain"]
+__all__ = ["NOTHING_FITS", "Abstention", "confidence", "novelty", "why_abstain"]

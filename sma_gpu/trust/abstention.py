@@ -2,25 +2,60 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from ..cases import EncodedQuery
 from ..retrieval import Index
 
-__all__ = ["why_abstain"]
+__all__ = ["NOTHING_FITS", "Abstention", "why_abstain"]
 
 
-def why_abstain(index: Index, query: EncodedQuery) -> str | None:
-    """Returns why this query cannot be answered from this index, or None if it can.
+class Abstention(NamedTuple):
+    """Why there is no answer.
 
-    Called before retrieval; that no case shares anything with the query shows only afterwards.
+    Attributes:
+        kind: ``empty``, ``only-exclusions``, ``unusable``, ``no-cases``, ``no-information`` or ``nothing-fits``.
+        words: the reason for a person.
+    """
+
+    kind: str
+    words: str
+
+
+NOTHING_FITS = Abstention("nothing-fits", "nothing fits: no indexed case shares anything informative with the query")
+
+_NO_INFORMATION = Abstention(
+    "no-information", "no information: the terms given hold for every indexed case, so they tell none apart"
+)
+
+
+def why_abstain(index: Index, query: EncodedQuery) -> Abstention | None:
+    """Returns why this query cannot be answered from this index, or None if it can be asked.
+
+    That no case shares anything with the query shows only after retrieval: ``NOTHING_FITS``.
     """
     if not query.asked:
         if len(query.excluded):
-            return "only exclusions: a query needs at least one term that is present"
-        return "empty query: no term was given"
+            return Abstention("only-exclusions", "only exclusions: a query needs at least one term that is present")
+        return Abstention("empty", "empty query: no term was given")
     if not len(query.present):
-        return "nothing usable: none of the terms given as present can be used"
+        return Abstention("unusable", "nothing usable: none of the terms given as present can be used")
     if not len(index):
-        return "no cases: the index holds nothing to compare with"
-    if not index.self_score(query.present):
-        return "no information: the terms given hold for every indexed case, so they tell none apart"
+        return Abstention("no-cases", "no cases: the index holds nothing to compare with")
+    if not index.self_score(query.present) or _only_roots(index, query):
+        return _NO_INFORMATION
     return None
+
+
+def _only_roots(index: Index, query: EncodedQuery) -> bool:
+    """Returns whether all terms are roots with terms below them that hold for every case.
+
+    Some scorers give such a term a worth, but it tells no case from another.
+    """
+    lattice = index.mounted.lattice
+    if (lattice.parent_ptr[query.present + 1] > lattice.parent_ptr[query.present]).any():
+        return False
+    has_children = np.bincount(lattice.parents, minlength=len(lattice))[query.present] > 0
+    return bool(has_children.all() and (index.holders[query.present] == len(index)).all())

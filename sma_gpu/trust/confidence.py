@@ -6,6 +6,8 @@ disjoint split exists, confidence is the share of the query that a hit explains,
 
 from __future__ import annotations
 
+from .abstention import Abstention
+
 __all__ = ["confidence", "novelty"]
 
 
@@ -14,6 +16,19 @@ def confidence(explained: float) -> float:
     return explained
 
 
-def novelty(best_explained: float | None) -> float:
-    """Returns the uncalibrated novelty of a query, 0 to 1; 1 without a hit (``best_explained`` None)."""
-    return 1.0 - (best_explained or 0.0)
+def novelty(best_explained: float | None, abstention: Abstention | None) -> float | None:
+    """Returns the uncalibrated novelty of a query, 0 to 1.
+
+    Args:
+        best_explained: explained share of the best hit, or None without one.
+        abstention: why there is no hit.
+
+    Returns:
+        What the best hit leaves unexplained; 1 where nothing fits; 0 where every term holds for every case, since then
+        nothing of the query is new; None where there was nothing to compare (no term, none usable, no case).
+    """
+    if best_explained is not None:
+        return 1.0 - best_explained
+    if abstention is not None and abstention.kind == "no-information":
+        return 0.0
+    return 1.0 if abstention is not None and abstention.kind == "nothing-fits" else None

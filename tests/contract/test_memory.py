@@ -77,3 +77,11 @@ def test_the_structural_memory_declines_what_it_cannot_know() -> None:
     assert memory.novelty(Query(["EX:999"])) == 1.0
     assert [o.asked for o in memory.left_out["odd"]] == ["EX:999"]
     assert [s.functor.id for s in memory.case("delta").statements] == ["EX:5", "EX:8"]
+
+
+def test_what_is_known_to_every_item_is_not_called_new() -> None:
+    memory = SmaMemory(mount(ontology_from_parents(LATTICE)))
+    memory.index([IndexItem("one", ["EX:7"]), IndexItem("two", ["EX:7"])])
+    assert memory.retrieve(Query(["EX:7"]), 2) == []
+    assert memory.novelty(Query(["EX:7"])) == 0.0
+    assert memory.novelty(Query([])) == 1.0

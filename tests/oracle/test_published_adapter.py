@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from sma_gpu import CaseBatch, Dials, Index, IndexItem, Mounted, load_ontology, mount
-from sma_gpu.retrieval import explain
-from sma_gpu.retrieval.search import standing
+from sma_gpu.retrieval import explain, open_query
 
 pytestmark = [pytest.mark.oracle, pytest.mark.slow]
 
@@ -160,7 +159,7 @@ def test_all_cases_scored_with_these_dials_rank_as_the_published_brute_force(ben
         for place in (0, 9, 99):
             row = published[place]
             level = [r.case_id for r in published if abs(r.ses_n - row.ses_n) < 1e-5]
-            rank = standing(index, query, index.number_of(bench.id_of[row.case_id])).rank
+            rank = open_query(index, query).standing(index.number_of(bench.id_of[row.case_id])).rank
             if row.score:
                 assert rank is not None
                 assert abs(rank - (place + 1)) <= len(level), (terms, place, rank)

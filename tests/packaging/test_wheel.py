@@ -179,8 +179,9 @@ def answer_of(python: Path, folder: Path) -> dict[str, object]:
 def test_installed_wheel_answers_a_query(full: Path, tmp_path: Path) -> None:
     report = answer_of(full, tmp_path)
     assert report["hits"][0] == ["a", 1]  # type: ignore[index]
-    # Also where the parsers' packages are installed, an in-memory answer does not load them.
-    assert report["packages"] == ["numpy", "scipy", "sma_gpu"]
+    # Also where the parsers' packages are installed, an in-memory answer does not load them. SciPy is loaded only where
+    # an alignment needs its solver.
+    assert {"numpy", "sma_gpu"} <= set(report["packages"]) <= {"numpy", "scipy", "sma_gpu"}  # type: ignore[arg-type]
 
 
 def test_numpy_and_scipy_are_enough(bare: Path, tmp_path: Path) -> None:
@@ -190,7 +191,7 @@ def test_numpy_and_scipy_are_enough(bare: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     report = answer_of(bare, tmp_path)
     assert report["hits"][0] == ["a", 1]  # type: ignore[index]
-    assert report["packages"] == ["numpy", "scipy", "sma_gpu"]
+    assert {"numpy", "sma_gpu"} <= set(report["packages"]) <= {"numpy", "scipy", "sma_gpu"}  # type: ignore[arg-type]
 
 
 def test_both_environments_give_the_same_answer(full: Path, bare: Path, tmp_path: Path) -> None:

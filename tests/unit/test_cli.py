@@ -29,7 +29,7 @@ def test_query_prints_the_ranking_and_why(domain: str, capsys: pytest.CaptureFix
     assert main(["query", domain, "HP:9910100", "HP:9920100", "HP:9999999", "--exclude", "HP:9930100", "-k", "3"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "OMIM:990001" in out.splitlines()[4]
+    assert "OMIM:990001" in out.splitlines()[5]
     for part in (
         "HP:9910100 Long fingers", "HP:9910110 Spider fingers", "left out: HP:9999999 is not in hp 2026-01-01",
         "unexplained: nothing", "the disease has HP:9930100 Wide aorta, which the query excludes",
@@ -60,6 +60,13 @@ def test_output_goes_to_a_file_when_asked(domain: str, tmp_path: Path, capsys: p
         (["query", "medicine", *LONG, "-k", "many"], 2, "not a whole number above 0"),
         (["query", "nowhere", *LONG], 3, "ready domains are medicine"),
         (["query", "medicine", *LONG, "--backend", "cuda"], 3, "this release has reference"),
+        (["query", "medicine", *LONG, "--device", "cuda"], 3, "reference works on cpu"),
+        (["query", "medicine", *LONG, "-o", "/nonexistent/folder/x"], 2, "writing /nonexistent/folder/x"),
+        (["query", "medicine", *LONG, "-o", "/"], 2, "writing /"),
+        (["batch", "medicine", "-", "-o", "/nonexistent/folder/x"], 2, "there is no folder /nonexistent/folder"),
+        (["batch", "medicine", "-", "-o", "/", "--overwrite"], 2, "that is no regular file"),
+        (["query", "medicine", *LONG, "--dials", '{"gamma": 1e15}'], 2, "Lower the dial gamma"),
+        (["query", "medicine", *LONG, "--dials", '{"gamma": 1e300}'], 2, "Lower the dial gamma"),
         (["query", "medicine", *LONG, "--dials", "nonsense"], 2, "adapter-v1"),
         (["query", "medicine", *LONG, "--dials", '{"rho": 2}'], 2, "at most 1"),
         (["query", "medicine", *LONG, "--dials", '{"speed": 2}'], 2, "no such dial"),
@@ -134,6 +141,9 @@ def test_doctor_says_what_was_found_where(domain: str, tmp_path: Path, capsys: p
 def test_strict_input_refuses_what_the_default_reads_with_warnings(
     domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["query", domain, *LONG, "--strict-input"]) == 0
+    assert main(["query", domain, *LONG, "HP:9999999", "--strict-input"]) == 2
+    assert "strict input: term HP:9999999" in capsys.readouterr().err
     with (tmp_path / "data" / "phenotype.hpoa").open("a", encoding="utf-8") as file:
         file.write(toy.row("OMIM:990001", "Long disease", "", "HP:9910200", "9/7", "P") + "\n")
     assert main(["query", domain, *LONG]) == 0
@@ -268,3 +278,84 @@ def test_options_may_stand_anywhere_among_the_ids(domain: str, capsys: pytest.Ca
         assert main(words) == 0
         answers.add(capsys.readouterr().out)
     assert len(answers) == 1
+
+
+def test_a_batch_never_overwrites_its_own_input(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = batch_file(tmp_path)
+    before = path.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    for out in (path, link):
+        assert main(["batch", domain, str(path), "-o", str(out), "--overwrite"]) == 2
+        assert "that is the input itself" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def test_half_a_surrogate_pair_costs_its_record_not_the_batch(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text('{"id":"a\\ud800","observed":["HP:9910110"]}\n{"id":"b","observed":["HP:9910110"]}\n')
+    out = tmp_path / "out.jsonl"
+    for words in (["-o", str(out)], []):
+        assert main(["batch", domain, str(path), *words]) in (0, 4)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[1]["id"] == "b"
+    assert rows[1]["hits"]
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()][1] == "b"
+
+
+def test_an_odd_id_from_python_can_be_written(domain: str) -> None:
+    from sma_gpu import open_engine
+    from sma_gpu.answers.batch import line_text
+
+    answer = open_engine(domain).query(["HP:\ud800", "HP:9910110"], query_id="\udfff")
+    assert json.loads(line_text(answer).encode("utf-8")) == answer
+
+
+def test_utf8_comes_out_under_any_locale(domain: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"id": "S\u00f6dergren \u75c7\u72b6", "observed": ["HP:9910110"]}\n', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "sma_gpu", "batch", domain, str(path)],
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.decode("utf-8"))["id"] == "S\u00f6dergren \u75c7\u72b6"
+
+
+def test_a_full_disk_and_a_closed_output_are_said_in_words(domain: str) -> None:
+    words = f"{sys.executable} -m sma_gpu query {domain} {' '.join(LONG)}"
+    full = subprocess.run(["bash", "-c", f"{words} > /dev/full"], capture_output=True, text=True, check=False)
+    assert full.returncode == 2
+    assert full.stderr.startswith("sma-gpu: writing the answer: No space left")
+    closed = subprocess.run(["bash", "-c", f"{words} >&-"], capture_output=True, text=True, check=False)
+    no_input = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m sma_gpu batch {domain} - <&-"], capture_output=True, text=True, check=False
+    )
+    for done in (full, closed, no_input):
+        assert "Traceback" not in done.stderr
+
+
+def test_what_a_reader_repaired_is_said_in_the_answer_and_by_doctor(
+    domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "data" / "phenotype.hpoa").open("a", encoding="utf-8") as file:
+        file.write(toy.row("OMIM:990001", "Long disease", "", "HP:9910200", "9/7", "P") + "\n")
+    assert main(["query", domain, *LONG]) == 0
+    assert "phenotype.hpoa was read with 1 warning, the first: " in capsys.readouterr().out
+    assert main(["doctor"]) == 0
+    assert "9/7" in capsys.readouterr().out
+
+
+def test_excluded_terms_are_shown_and_the_root_alone_abstains_under_any_dials(
+    domain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", domain, "HP:9910110", "--exclude", "HP:9920200"]) == 0
+    assert "excluded: HP:9920200 Cloudy lens" in capsys.readouterr().out
+    for dials in ("default", "adapter-v1", '{"scorer": "unit"}'):
+        assert main(["query", domain, "HP:0000001", "--dials", dials]) == 0
+        assert "No answer: no information" in capsys.readouterr().out

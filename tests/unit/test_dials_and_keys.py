@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sma_gpu import CaseBatch, Dials, Index, mount, ontology_from_parents
-from sma_gpu.errors import CapacityError, DialError, ShapeError
+from sma_gpu.errors import CapacityError, CaseError, DialError, ShapeError
 from sma_gpu.ops import FoldedLists, backends, choose
 from sma_gpu.scoring import Normaliser, to_bits, to_grid
 
@@ -121,5 +121,16 @@ def test_select_orders_by_key_then_tie_rank_and_pads() -> None:
 def test_batches_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(ShapeError, match="pointers"):
         CaseBatch(("a",), np.array([0]), np.zeros(0, np.int32), np.array([0, 0]), np.zeros(0, np.int32))
+    none = np.zeros(0, np.int32)
+    for bad in ([-1, 2], [2, 1], [1, 1]):
+        with pytest.raises(ShapeError, match="negative numbers, or numbers that do not ascend"):
+            CaseBatch(("a",), np.array([0, 2]), np.array(bad, np.int32), np.array([0, 0]), none)
+    two = CaseBatch(("a", "b"), np.array([0, 2, 4]), np.array([1, 2, 0, 3], np.int32), np.array([0, 0, 0]), none)
+    assert two.functors_of(1).tolist() == [0, 3]
+    with pytest.raises(ShapeError, match="whole numbers"):
+        CaseBatch.from_functors(["a"], [[1.7]])
+    mounted = mount(ontology_from_parents({"EX:1": []}))
+    with pytest.raises(CaseError, match="functor 5, where the ontology has 1"):
+        Index.build(CaseBatch.from_functors(["a"], [[5]]), mounted)
     with pytest.raises(ShapeError, match="excluded"):
         CaseBatch(("a",), np.array([0, 0]), np.zeros(0, np.int32), np.array([0, 2]), np.zeros(1, np.int32))

@@ -84,7 +84,7 @@ def test_abstains_with_the_reason(engine: Engine, observed: list[str], excluded:
     answer = valid(engine.query(observed, excluded))
     assert answer["abstained"]
     assert reason in answer["reason"]
-    assert answer["novelty"] == (1.0 if reason == "nothing fits" else None)
+    assert answer["novelty"] == {"nothing fits": 1.0, "no information": 0.0}.get(reason)
     asked = {o["asked"] for o in answer["query"]["left_out"]} | {u["term"] for u in answer["query"]["used"]}
     assert asked == {*observed, *excluded}
 
@@ -194,3 +194,36 @@ def test_the_newest_release_is_used_and_the_choice_is_said(tmp_path: Path, monke
     assert any("annotations of 2026-01-01" in note for note in older.query(LONG)["notes"])
     with pytest.raises(DataMissing, match="found are 2026-01-01, 2025-05-05"):
         open_engine("medicine", release="1999-01-01")
+
+
+@pytest.mark.parametrize("terms", ["HP:9910110", b"HP:9910110", [None], [5], [b"HP:9910110"]])
+def test_ids_that_are_no_collection_of_strings_are_refused(engine: Engine, terms: Any) -> None:
+    with pytest.raises(QueryError, match="terms "):
+        engine.query(terms)
+    with pytest.raises(QueryError, match="terms "):
+        engine.query(LONG, terms)
+
+
+def test_a_query_of_very_many_terms_is_encoded_in_linear_time() -> None:
+    from sma_gpu import encode_query, mount, ontology_from_parents
+
+    size = 3000
+    chain = {f"EX:{i:05d}": [f"EX:{i - 1:05d}"] if i else [] for i in range(size)}
+    wide = {f"FX:{i:05d}": ["EX:00000"] for i in range(size)}
+    encoded = encode_query(mount(ontology_from_parents(chain | wide)), [*chain, *wide], [])
+    assert len(encoded.present) == 1 + size
+    assert len(encoded.left_out) == size - 1
+
+
+def test_a_wide_k_costs_no_memory(engine: Engine) -> None:
+    from sma_gpu import CaseBatch
+
+    batch = CaseBatch.from_functors(["q"], [[3]])
+    assert engine.index.retrieve(batch, 10**15).keys.shape == (1, len(engine.index))
+    assert len(engine.query(LONG, k=10**15)["hits"]) <= len(engine.index)
+
+
+def test_a_wide_delta_costs_no_time(tmp_path: Path) -> None:
+    wide = toy.engine(tmp_path / "data", Dials(delta=10**12)).query(LONG)
+    same = toy.engine(tmp_path / "data", Dials(delta=8)).query(LONG)
+    assert wide["hits"] == same["hits"]
