@@ -24,6 +24,8 @@ from ..scoring import Dials
 
 __all__ = ["main"]
 
+_EXPLAINED = 50  # queries that are also answered in full: hits with mapping, evidence, inferences
+
 
 def main() -> None:
     """Measures and prints."""
@@ -50,9 +52,11 @@ def main() -> None:
     clock = _Clock()
     hits = engine.index.retrieve(batch, arguments.k)
     whole = clock.read()
-    clock = _Clock()
-    engine.query(engine.ids(queries[0]), k=arguments.k)
-    explained = clock.read()
+    explained = []
+    for query in queries[:_EXPLAINED]:
+        clock = _Clock()
+        engine.query(engine.ids(query), k=arguments.k)
+        explained.append(clock.read())
     print(
         json.dumps(
             {
@@ -69,7 +73,7 @@ def main() -> None:
                     "cpu_p95": sorted(s["cpu"] for s in singles)[int(0.95 * (len(singles) - 1))],
                     "wall_median": statistics.median(s["wall"] for s in singles),
                 },
-                "one_explained_answer_s": explained,
+                "explained_answer_s": {"cpu_median": statistics.median(s["cpu"] for s in explained)},
                 "batch_queries_per_cpu_s": len(batch) / whole["cpu"],
                 "aligned": {
                     "median": int(np.median(hits.aligned)),

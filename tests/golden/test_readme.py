@@ -87,6 +87,7 @@ def test_the_speed_table_is_the_record() -> None:
     shown = [row.split("|")[-2].strip() for row in section.splitlines() if row.startswith("| ")][2:]
     assert shown == [
         f"{record['single_query_s']['cpu_median']:.4f}",
+        f"{record['explained_answer_s']['cpu_median']:.3f}",
         f"{record['batch_queries_per_cpu_s']:.0f}",
         f"{record['aligned']['median']}, {record['aligned']['p99']}",
         f"{record['build_s']['cpu']:.2f}",
