@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CycleFound, OntologyError, ParseError
 from .drafts import Draft, Lines, known, with_line
-from .graph import cycles, settle, spell
+from .graph import circle, components, is_circular, spell
 from .ontology import SCOPES, IntArray, Ontology, Retired
 from .replacements import resolve_retired
 from .report import LoadReport
@@ -52,7 +52,7 @@ class OntologyBuilder:
         draft = self._drafts.get(term)
         if draft is None:
             draft = self._drafts[term] = Draft()
-        draft.lines += (line,)
+        draft.lines.append(line)
 
     def set_name(self, term: str, name: str, line: int = 0) -> None:
         """Gives ``term`` its name. The first name stays; another one is reported."""
@@ -72,7 +72,8 @@ class OntologyBuilder:
             )
             return
         draft.definition = text
-        draft.references = tuple(dict.fromkeys((*draft.references, *references)))
+        for reference in references:
+            draft.references = with_line(draft.references, reference, line)
 
     def add_synonym(self, term: str, text: str, scope: str, line: int = 0) -> None:
         """Adds another name of ``term``; ``scope`` is one of ``SCOPES``."""
@@ -96,7 +97,13 @@ class OntologyBuilder:
 
     def retire(self, term: str, line: int = 0) -> None:
         """Marks ``term`` as retired."""
-        self._drafts[term].retired += (line,)
+        draft = self._drafts[term]
+        draft.retired = with_line(draft.retired, len(draft.lines), line)
+
+    def mark_live(self, term: str, line: int = 0) -> None:
+        """Says outright that ``term`` is not retired, which counts only against another line that retires it."""
+        draft = self._drafts[term]
+        draft.kept = with_line(draft.kept, len(draft.lines), line)
 
     def add_replacement(self, term: str, successor: str, line: int = 0) -> None:
         """Says that ``successor`` stands for the retired ``term``."""
@@ -120,6 +127,7 @@ class OntologyBuilder:
         sha256: str,
         header: Mapping[str, Sequence[str]] | None = None,
         allow_empty: bool = False,
+        note_nameless: bool = False,
     ) -> Ontology:
         """Returns the ontology, after the shared rules were applied.
 
@@ -129,6 +137,7 @@ class OntologyBuilder:
             sha256: SHA-256 of the content, hex.
             header: header tags and their values.
             allow_empty: whether an ontology without a live term is one.
+            note_nameless: whether live terms without a name deserve a note.
 
         Raises:
             CycleFound: the is-a relation has a cycle of two or more terms.
@@ -144,6 +153,7 @@ class OntologyBuilder:
                 "Give an ontology file with at least one term that is not retired.",
                 path=self.report.path,
             )
+        self._note_unnamed(live, terms=note_nameless)
         retired = resolve_retired(self._drafts, live, self.report)
         parents, relations, missing = self._edges(live, retired)
         for term in sorted(missing):
@@ -163,7 +173,6 @@ class OntologyBuilder:
         synonyms = [pair for draft in drafts for pair in draft.synonyms]
         relation_ids = tuple(sorted({*self._relation_names, *(r for _, r, _ in relations)}))
         relation_number = {relation: i for i, relation in enumerate(relation_ids)}
-        self._note_undeclared(relations)
         triples = sorted({(number[s], relation_number[r], number[o]) for s, r, o in relations})
         return Ontology(
             name=name or _usual_prefix(live) or "unnamed",
@@ -193,10 +202,13 @@ class OntologyBuilder:
             if len(draft.lines) > 1:
                 lines = known(draft.lines)
                 self.report.note("merged-stanzas", f"{term} is defined {len(draft.lines)} times; merged", lines, [term])
-                if draft.retired and len(draft.retired) < len(draft.lines):
-                    self.report.warn(
-                        "half-retired", f"{term} is retired in one stanza but not in another; retired", lines, [term]
-                    )
+            if draft.retired and (draft.kept or len(draft.retired) < len(draft.lines)):
+                self.report.warn(
+                    "half-retired",
+                    f"{term} is retired in one place but not in another; it counts as retired",
+                    known(draft.lines, *draft.retired.values(), *draft.kept.values()),
+                    [term],
+                )
             if draft.retired and (draft.parents or draft.relations):
                 lines = known(*draft.parents.values(), *draft.relations.values())
                 self.report.warn(
@@ -219,13 +231,14 @@ class OntologyBuilder:
 
     def _edges(
         self, live: Mapping[str, Draft], retired: Mapping[str, Retired]
-    ) -> tuple[dict[str, dict[str, tuple[int, ...]]], list[tuple[str, str, str]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Lines[str]], list[tuple[str, str, str]], dict[str, list[int]]]:
         """Returns the parents with their lines, the typed relations, and the ids never defined with their lines."""
-        parents: dict[str, dict[str, tuple[int, ...]]] = {}
+        parents: dict[str, Lines[str]] = {}
         relations: list[tuple[str, str, str]] = []
         missing: dict[str, list[int]] = {}
         for term, draft in live.items():
-            mine = parents[term] = {}
+            mine: dict[str, Sequence[int]] = {}
+            parents[term] = mine
             for parent, lines in draft.parents.items():
                 today = self._today(term, "parent", parent, lines, live, retired)
                 if today == term:
@@ -236,7 +249,8 @@ class OntologyBuilder:
                         [term],
                     )
                 elif today is not None:
-                    mine[today] = mine.get(today, ()) + lines
+                    for line in lines:
+                        with_line(mine, today, line)
                     if today not in live:
                         missing.setdefault(today, []).extend(lines)
             for (relation, target), lines in draft.relations.items():
@@ -252,7 +266,7 @@ class OntologyBuilder:
         term: str,
         role: str,
         target: str,
-        lines: tuple[int, ...],
+        lines: Sequence[int],
         live: Mapping[str, Draft],
         retired: Mapping[str, Retired],
     ) -> str | None:
@@ -272,11 +286,11 @@ class OntologyBuilder:
     def _refuse_cycle(
         self, ids: Sequence[str], rows: Sequence[Sequence[int]], parents: Mapping[str, Lines[str]]
     ) -> None:
-        """Raises CycleFound where the is-a relation has a cycle."""
-        _, stuck = settle(rows)
-        if not stuck:
+        """Raises CycleFound where the is-a relation has a cycle; of several, that with the smallest id is named."""
+        circular = [component for component in components(rows) if is_circular(component, rows)]
+        if not circular:
             return
-        cycle = tuple(ids[i] for i in cycles(rows, stuck)[0])
+        cycle = tuple(ids[i] for i in circle(min(circular), rows))
         lines = known(*(parents[a][b] for a, b in zip(cycle, cycle[1:], strict=False)))
         raise CycleFound(
             f"read {self.report.path}",
@@ -285,13 +299,13 @@ class OntologyBuilder:
             cycle=cycle,
         )
 
-    def _note_undeclared(self, relations: Iterable[tuple[str, str, str]]) -> None:
-        """Notes relation ids that the file uses without declaring them: often a misspelling, never an obstacle."""
+    def _note_unnamed(self, live: Mapping[str, Draft], *, terms: bool) -> None:
+        """Notes relations that are used without a declaration (often a misspelling), and ``terms`` without a name."""
         used: dict[str, list[int]] = {}
-        for term, relation, _ in relations:
-            if relation not in self._relation_names:
-                rows = (lines for (r, _), lines in self._drafts[term].relations.items() if r == relation)
-                used.setdefault(relation, []).extend(n for lines in rows for n in lines)
+        for draft in live.values():
+            for (relation, _), lines in draft.relations.items():
+                if relation not in self._relation_names:
+                    used.setdefault(relation, []).extend(lines)
         for relation in sorted(used):
             self.report.note(
                 "undeclared-relation",
@@ -299,6 +313,11 @@ class OntologyBuilder:
                 known(used[relation]),
                 [relation],
             )
+        nameless = [term for term, draft in live.items() if not draft.name] if terms else []
+        if nameless:
+            shown = ", ".join(nameless[:5]) + (f" and {len(nameless) - 5} more" if len(nameless) > 5 else "")
+            lines = known(*(live[term].lines for term in nameless))
+            self.report.note("nameless", f"live terms without a name are shown by their id: {shown}", lines, nameless)
 
 
 def ontology_from_parents(

@@ -30,7 +30,7 @@ from .strings import StringColumn
 __all__ = ["FORMAT", "cache_dir", "load_compiled", "ontology_from_arrays", "ontology_to_arrays", "store_compiled"]
 
 # Raised by one whenever a reader, the builder or a layout below changes what the same source bytes compile to.
-FORMAT = 1
+FORMAT = 2
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COLUMNS = ("names", "definitions", "references", "synonym_texts")
@@ -134,8 +134,11 @@ def ontology_to_arrays(ontology: Ontology) -> dict[str, npt.NDArray[Any]]:
         "relation_ids": ontology.relation_ids,
         "relation_names": ontology.relation_names,
         "retired": [
-            [term, old.name, old.path[1:], old.candidates, old.is_alternative, old.has_stanza]
-            for term, old in ontology.retired.items()
+            [
+                *(old.id, old.name, old.replacement, old.candidates, old.is_alternative, old.has_stanza),
+                old.onward.id if old.onward else None,
+            ]
+            for old in ontology.retired.values()
         ],
         "header": list(ontology.header.items()),
         "report": ontology.report.to_json(),
@@ -188,10 +191,7 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
             ids=ids,
             relation_ids=tuple(meta["relation_ids"]),
             relation_names=tuple(meta["relation_names"]),
-            retired={
-                term: Retired(name, (term, *path_on), tuple(candidates), is_alternative, has_stanza)
-                for term, name, path_on, candidates, is_alternative, has_stanza in meta["retired"]
-            },
+            retired=_retired(meta["retired"]),
             header={tag: tuple(values) for tag, values in meta["header"]},
             report=LoadReport.from_json(meta["report"], path),
             names=columns["names"],
@@ -207,6 +207,21 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
         )
     except (KeyError, TypeError, AttributeError, IndexError) as fault:
         raise ValueError(f"the arrays are not those of an ontology of this release ({fault!r})") from fault
+
+
+def _retired(rows: list[list[Any]]) -> dict[str, Retired]:
+    """Returns the retired ids from their rows, each linked to the one that its way leads through next."""
+    waiting = {row[0]: row for row in rows}
+    made: dict[str, Retired] = {}
+    for start in waiting:
+        way = [start]
+        while (following := waiting[way[-1]][6]) is not None and following not in made and len(way) <= len(rows):
+            way.append(following)
+        for term in reversed(way):
+            _, name, replacement, candidates, is_alternative, has_stanza, following = waiting[term]
+            onward = None if following is None else made[following]
+            made[term] = Retired(term, name, replacement, tuple(candidates), is_alternative, has_stanza, onward)
+    return {term: made[term] for term in waiting}
 
 
 def _typed(arrays: Arrays, name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:

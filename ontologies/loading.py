@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import ParseError
 from .compiled import load_compiled, ontology_from_arrays, ontology_to_arrays, store_compiled
+from .magic import refusal
 from .ontology import Ontology
 from .readers import obo
 from .source import Source, SourceLike, read_source
@@ -26,7 +26,7 @@ class _Read(Protocol):
 
 @dataclass(frozen=True)
 class OntologyReader:
-    """A format: its name, a look at the first uncompressed bytes, and the reading."""
+    """A format: its name, a look at its first uncompressed bytes (or at all), and the reading."""
 
     format: str
     can_read: Callable[[bytes], bool]
@@ -77,14 +77,15 @@ def _from_compiled(source: Source) -> Ontology | None:
 
 
 def _reader_of(source: Source) -> OntologyReader:
-    head = source.content()[:_HEAD_BYTES]
-    for reader in READERS:
-        if reader.can_read(head):
-            return reader
-    start = head.lstrip()[:60].decode("utf-8", "replace")
-    raise ParseError(
-        f"read {source.path}",
-        f"it begins with {start!r}, which is no known ontology format" if start else "it is empty",
-        f"Give a file in one of these formats, compressed or not: {', '.join(r.format for r in READERS)}.",
+    content = source.content()
+    for part in (content[:_HEAD_BYTES], content):  # the whole only where a long comment hides what follows
+        for reader in READERS:
+            if reader.can_read(part):
+                return reader
+    raise refusal(
+        content,
+        asked=f"read {source.path}",
         path=source.path,
+        otherwise=", which is no known ontology format",
+        do=f"Give a file in one of these formats, compressed or not: {', '.join(r.format for r in READERS)}.",
     )

@@ -19,7 +19,11 @@ __all__ = ["DATA_VARIABLE", "Candidate", "Located", "data_folders", "find", "loc
 
 DATA_VARIABLE = "SMA_GPU_DATA"
 
-_VERSION = re.compile(rb"^(?:data-version:|#version:|#date:)[ \t]*(?:\S*/)?(\d{4}-\d{2}-\d{2})", re.MULTILINE)
+_DEEP_BYTES = 1 << 20
+_OBO_HEADER = re.compile(rb"(?:\xef\xbb\xbf|\s)*(?:!|[a-z-]+:)")
+_VERSION = re.compile(
+    rb"^(?:\xef\xbb\xbf)*(?:data-version:|#version:|#date:)[ \t]*(?:\S*/)?(\d{4}-\d{2}-\d{2})", re.MULTILINE
+)
 _FIRST_ID = re.compile(rb"^id:[ \t]*([^\s:]+):", re.MULTILINE)
 
 
@@ -76,7 +80,7 @@ def find(manifest: Manifest, part: str, folder: Path | None = None) -> list[Cand
     package = None if folder else _package_file(wanted)  # a folder named for this call stands alone
     if package is None:
         return []
-    return [Candidate(package, origin=f"package {wanted.package}", version=_version(peek(package)))]
+    return [Candidate(package, origin=f"package {wanted.package}", version=_version(_head(package)))]
 
 
 def locate(manifest: Manifest, folder: Path | None = None, release: str | None = None) -> Located:
@@ -146,11 +150,19 @@ def _fits(wanted: FileManifest) -> Callable[[bytes], bool]:
 def _heads(folder: Path) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(folder.iterdir()):
         if path.is_file():
-            yield path, peek(path)
+            yield path, _head(path)
+
+
+def _head(path: Path) -> bytes:
+    """Returns the start of a file with line feeds for line ends, more of it where a long header fills the start."""
+    head = peek(path)
+    if _OBO_HEADER.match(head) and not _FIRST_ID.search(head.replace(b"\r", b"\n")):
+        head = peek(path, _DEEP_BYTES)
+    return head.replace(b"\r", b"\n")
 
 
 def _version(head: bytes) -> str:
-    match = _VERSION.search(head.removeprefix(b"\xef\xbb\xbf"))
+    match = _VERSION.search(head)
     return match[1].decode() if match else ""
 
 

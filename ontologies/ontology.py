@@ -8,7 +8,7 @@ Retired ids and alternative ids have no number: they only resolve to one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -51,23 +51,35 @@ class Retired:
     """An id that is no longer live.
 
     Attributes:
+        id: the id itself.
         name: its last name, empty for an alternative id without a stanza.
-        path: ids walked from this one to today's, both ends included; just this id where there is no replacement.
+        replacement: the live id that stands for this one today, or None.
         candidates: live ids that the file suggests, never followed by themselves.
         is_alternative: the id is an alternative id of a live term (perhaps besides its own retired stanza).
         has_stanza: the file has a stanza of its own for it; an alternative id alone has none.
+        onward: the retired id that the way to ``replacement`` leads through next; None where it leads straight there.
     """
 
+    id: str
     name: str
-    path: tuple[str, ...]
+    replacement: str | None = None
     candidates: tuple[str, ...] = ()
     is_alternative: bool = False
     has_stanza: bool = True
+    # Linked, so that a long chain is held once and not once for each of its ids. Comparing or showing it would recurse.
+    onward: Retired | None = field(default=None, compare=False, repr=False)
 
     @property
-    def replacement(self) -> str | None:
-        """The live id that stands for this one today, or None."""
-        return self.path[-1] if len(self.path) > 1 else None
+    def path(self) -> tuple[str, ...]:
+        """Ids walked from this one to today's, both ends included; just this id where there is no replacement."""
+        if self.replacement is None:
+            return (self.id,)
+        walked = [self.id]
+        step = self.onward
+        while step is not None:
+            walked.append(step.id)
+            step = step.onward
+        return (*walked, self.replacement)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .drafts import Draft, known
-from .graph import cycles, settle, spell
+from .graph import circle, components, is_circular, spell
 from .ontology import Retired
 from .report import LoadReport
 
@@ -15,20 +15,27 @@ __all__ = ["resolve_retired"]
 
 @dataclass(slots=True)
 class _Old:
-    """An id that is not live, with the ids that may stand for it one step on."""
+    """An id that is not live, with the ids that may stand for it one step on.
+
+    Attributes:
+        draft: its own stanza, if it has one.
+        successors: ids that its stanza names as replacement.
+        owners: live terms that claim it as an alternative id.
+        steps: all ids to go on to, those along a circle left out.
+    """
 
     draft: Draft | None
+    successors: list[str]
+    owners: list[str]
     steps: list[str]
-    fork: bool
-    is_alternative: bool
 
 
 def resolve_retired(drafts: Mapping[str, Draft], live: Mapping[str, Draft], report: LoadReport) -> dict[str, Retired]:
     """Returns every retired and alternative id with its replacement or candidates, code-point order."""
     old = _old_ids(drafts, live, report)
     order = _order_replacements(old, drafts, report)
-    paths: dict[str, tuple[str, ...]] = {}
     ends: dict[str, tuple[str, ...]] = {}
+    onward: dict[str, str] = {}
 
     def live_ends(targets: Iterable[str]) -> tuple[str, ...]:
         found: dict[str, None] = {}
@@ -39,33 +46,38 @@ def resolve_retired(drafts: Mapping[str, Draft], live: Mapping[str, Draft], repo
     for term in order:
         entry = old[term]
         ends[term] = live_ends(entry.steps)
-        usable = [step for step in entry.steps if step in live or step in paths]
-        if entry.fork or len(ends[term]) != 1 or not usable:
-            if not entry.fork and len(usable) > 1:
-                report.warn(
-                    "replacement-conflict",
-                    f"{term} leads to {' and to '.join(ends[term])}; not resolved",
-                    _claim_lines(term, entry, drafts),
-                    [term, *ends[term]],
-                )
-            continue
-        paths[term] = (term, *paths.get(usable[0], usable[:1]))
+        usable = [step for step in entry.steps if step in live or step in onward]
+        # Of several successors each must lead to one and the same term; owners may name but one.
+        agreed = len(entry.successors) < 2 or set(entry.successors) <= set(usable)
+        if len(ends[term]) == 1 and usable and agreed and len(entry.owners) < 2:
+            onward[term] = usable[0]
+            if len(entry.successors) > 1:
+                message = f"{term} names {len(entry.successors)} replacements, which all lead to {ends[term][0]}"
+                report.note("same-replacement", message, _claim_lines(term, entry, drafts), [term, *ends[term]])
+        elif len(usable) > 1 and len(entry.successors) < 2 and len(entry.owners) < 2:
+            report.warn(
+                "replacement-conflict",
+                f"{term} leads to {' and to '.join(ends[term])}; not resolved",
+                _claim_lines(term, entry, drafts),
+                [term, *ends[term]],
+            )
     suggested: dict[str, tuple[str, ...]] = {}
     retired: dict[str, Retired] = {}
     for term in order:
         entry = old[term]
-        inherited = [s for step in entry.steps if step not in paths for s in suggested.get(step, ())]
+        inherited = [s for step in entry.steps if step not in onward for s in suggested.get(step, ())]
         own = live_ends(entry.draft.consider if entry.draft else ())
         suggested[term] = tuple(dict.fromkeys([*own, *inherited]))
-        path = paths.get(term, (term,))
-        listed = ends[term] if len(path) == 1 else ()
-        candidates = tuple(c for c in dict.fromkeys([*listed, *suggested[term]]) if c != path[-1])
+        replacement = ends[term][0] if term in onward else None
+        listed = () if replacement else ends[term]
         retired[term] = Retired(
+            id=term,
             name=entry.draft.name if entry.draft else "",
-            path=path,
-            candidates=candidates,
-            is_alternative=entry.is_alternative,
+            replacement=replacement,
+            candidates=tuple(c for c in dict.fromkeys([*listed, *suggested[term]]) if c != replacement),
+            is_alternative=bool(entry.owners),
             has_stanza=entry.draft is not None,
+            onward=retired.get(onward.get(term, "")),
         )
     return {term: retired[term] for term in sorted(retired)}
 
@@ -92,7 +104,7 @@ def _old_ids(drafts: Mapping[str, Draft], live: Mapping[str, Draft], report: Loa
         live_owners = [owner for owner in owners if owner in live]
         replaced_by = list(stanza.replaced_by) if stanza else []
         steps = list(dict.fromkeys([*replaced_by, *(live_owners or owners)]))
-        old[term] = _Old(stanza, steps, len(replaced_by) > 1 or len(live_owners) > 1, bool(live_owners))
+        old[term] = _Old(stanza, replaced_by, live_owners, steps)
         if len(live_owners) > 1:
             report.warn(
                 "shared-alternative",
@@ -128,21 +140,22 @@ def _claim_lines(term: str, entry: _Old, drafts: Mapping[str, Draft]) -> list[in
 
 
 def _order_replacements(old: dict[str, _Old], drafts: Mapping[str, Draft], report: LoadReport) -> list[str]:
-    """Returns the ids of ``old``, each behind all its steps. Steps along a cycle are cut and reported."""
+    """Returns the ids of ``old``, each behind all its steps. Steps along a circle are cut and reported."""
     ids = list(old)
     number = {term: i for i, term in enumerate(ids)}
-    while True:
-        steps = [[number[s] for s in entry.steps if s in number] for entry in old.values()]
-        order, stuck = settle(steps)
-        if not stuck:
-            return [ids[i] for i in order]
-        for cycle in ([ids[i] for i in path] for path in cycles(steps, stuck)):
-            lines = sorted({n for term in cycle[:-1] for n in _claim_lines(term, old[term], drafts)})
-            report.warn(
-                "replacement-cycle",
-                f"replacements run in a circle: {spell(cycle)}; not resolved",
-                lines,
-                cycle[:-1],
-            )
-            for term, step in zip(cycle, cycle[1:], strict=False):
-                old[term].steps.remove(step)
+    steps = [[number[s] for s in entry.steps if s in number] for entry in old.values()]
+    found = components(steps)
+    for component in sorted(c for c in found if is_circular(c, steps)):
+        members = [ids[i] for i in component]
+        path = [ids[i] for i in circle(component, steps)]
+        rest = f", with {len(members)} ids that lead to one another" if len(members) >= len(path) else ""
+        report.warn(
+            "replacement-cycle",
+            f"replacements run in a circle: {spell(path)}{rest}; not resolved",
+            known(*(_claim_lines(term, old[term], drafts) for term in members)),
+            members if rest else path[:-1],
+        )
+        inside = set(members)
+        for term in members:
+            old[term].steps = [step for step in old[term].steps if step not in inside]
+    return [ids[i] for component in found for i in component]

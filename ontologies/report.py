@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from ..errors import ParseError
 
-__all__ = ["Entry", "LoadReport"]
+__all__ = ["Entry", "LoadReport", "Tally"]
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,22 @@ class LoadReport:
                 for r in rows
             ],
         )
+
+
+class Tally:
+    """Notes that many lines of a file share, told once each with all their lines."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, str], list[int]] = {}
+
+    def add(self, kind: str, message: str, line: int) -> None:
+        """Adds one line to the note ``message``."""
+        self._lines.setdefault((kind, message), []).append(line)
+
+    def tell(self, report: LoadReport) -> None:
+        """Adds the notes to ``report``, by kind and message."""
+        for (kind, message), lines in sorted(self._lines.items()):
+            report.note(kind, f"{message} ({len(lines)} times)", lines)
 
 
 def _refusal(entry: Entry) -> ParseError:

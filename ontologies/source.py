@@ -13,12 +13,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO, Union
+from typing import IO, BinaryIO, Union
 
 from ..errors import DataMissing, ParseError
+from .magic import packed_as
 from .report import LoadReport
 
-__all__ = ["Source", "SourceLike", "decode_lines", "peek", "read_source"]
+__all__ = ["Source", "SourceLike", "archive_members", "decode_lines", "peek", "read_source"]
+
+_GZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
+_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # the second one begins an archive without files
+# Beside the documented ones: bz2 raises ValueError where the stream ends early, zipfile raises RuntimeError for an
+# encrypted member and NotImplementedError (one of its kinds) for an unknown method.
+_UNPACKING_FAULTS = (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+_LAYERS = 2  # a gzip file in a zip archive is common; more layers than that are an accident or an attack
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,8 @@ class Source:
         """Returns the uncompressed bytes; a second call costs nothing.
 
         Raises:
-            ParseError: the compressed stream is damaged or a zip archive does not hold exactly one file.
+            ParseError: the compressed stream is damaged, compressed in a way that is not read, or a zip archive that
+                does not hold exactly one file.
         """
         return self._content
 
@@ -57,9 +66,7 @@ class Source:
             return _unpack(self.raw, self.path)
         except ParseError:
             raise
-        # Beside the documented ones: bz2 raises ValueError where the stream ends early, zipfile raises RuntimeError
-        # for an encrypted member and NotImplementedError for an unknown method.
-        except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as fault:
+        except _UNPACKING_FAULTS as fault:
             raise ParseError(
                 f"read {self.path}",
                 f"the compressed data is damaged or incomplete ({fault})",
@@ -88,7 +95,7 @@ def read_source(source: SourceLike, *, name: str | None = None) -> Source:
         return Source(name or "<bytes>", source)
     if isinstance(source, (str, PathLike)):
         path = Path(fspath(source))
-        if not path.is_file():
+        if path.is_dir() or not path.exists():  # a pipe is no regular file, but can be read
             found = "that is a folder" if path.is_dir() else "there is no such file"
             raise DataMissing(f"read {path}", found, "Give the path of an existing file.")
         return Source(name or str(path), path.read_bytes())
@@ -98,21 +105,39 @@ def read_source(source: SourceLike, *, name: str | None = None) -> Source:
     return Source(name or str(getattr(source, "name", "<stream>")), data)
 
 
+def archive_members(archive: zipfile.ZipFile) -> list[str]:
+    """Returns the names of the files in a zip archive that somebody put there on purpose, in its order.
+
+    Folders, hidden files (a part of the name begins with a full stop) and the ``__MACOSX`` folder are passed over.
+    """
+
+    def is_litter(name: str) -> bool:
+        return name.endswith("/") or any(
+            p == "__MACOSX" or p[:1] == "." for p in name.split("/") if p not in (".", "..")
+        )
+
+    return [name for name in archive.namelist() if not is_litter(name)]
+
+
 def peek(path: Path, size: int = 65536) -> bytes:
     """Returns at most ``size`` uncompressed bytes from the start of a file; empty where it cannot be read."""
     try:
         with path.open("rb") as file:
             magic = file.read(6)
             file.seek(0)
-            opened: io.BufferedIOBase | BinaryIO = file
-            if magic[:2] == b"\x1f\x8b":
+            opened: io.BufferedIOBase | BinaryIO | IO[bytes] = file
+            if magic[:2] == _GZIP:
                 opened = gzip.GzipFile(fileobj=file)
-            elif magic == b"\xfd7zXZ\x00":
+            elif magic == _XZ:
                 opened = lzma.LZMAFile(file)  # noqa: SIM115 - the file below it is closed by the with
-            elif magic[:3] == b"BZh":
+            elif magic[:3] == _BZIP2:
                 opened = bz2.BZ2File(file)
+            elif magic[:4] in _ZIP:
+                with zipfile.ZipFile(file) as archive:
+                    names = archive_members(archive)
+                    return archive.open(names[0]).read(size) if names else b""
             return opened.read(size)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error):
+    except _UNPACKING_FAULTS:
         return b""
 
 
@@ -120,18 +145,25 @@ def decode_lines(content: bytes, report: LoadReport) -> list[str]:
     """Returns the lines of ``content`` without their ends.
 
     UTF-8 unless a byte-order mark says UTF-16; the machine's own encoding plays no part. Bytes that are not UTF-8 are
-    replaced, with one warning per line.
+    replaced and NUL characters are left out, with one warning per line. Byte-order marks go wherever they begin or end
+    a line, as they do where files were joined.
     """
     encoding, shown = ("utf-16", "UTF-16") if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8", "UTF-8")
-    content = content.removeprefix(b"\xef\xbb\xbf")
     try:
-        return _lines(content.decode(encoding))
+        text, faulty = content.decode(encoding), False
     except UnicodeDecodeError:
-        lines = _lines(content.decode(encoding, "replace"))
+        text, faulty = content.decode(encoding, "replace"), True
+    lines = _lines(text)
+    if "\ufeff" in text:
+        lines = [line.strip("\ufeff") for line in lines]
+    if faulty or "\0" in text:
         for number, line in enumerate(lines, 1):
-            if "\ufffd" in line:
+            if faulty and "\ufffd" in line:
                 report.warn("encoding", f"line {number} holds bytes that are not {shown}; they were replaced", [number])
-        return lines
+            if "\0" in line:
+                report.warn("encoding", f"line {number} holds NUL characters; they were left out", [number])
+        lines = [line.replace("\0", "") for line in lines]
+    return lines
 
 
 def _lines(text: str) -> list[str]:
@@ -140,19 +172,41 @@ def _lines(text: str) -> list[str]:
 
 
 def _unpack(raw: bytes, path: str) -> bytes:
-    if raw[:2] == b"\x1f\x8b":
+    for _ in range(_LAYERS):
+        inner = _unpack_once(raw, path)
+        if inner is raw:
+            break
+        raw = inner
+    packed = packed_as(raw) or ("more than two layers of compression" if _is_packed(raw) else "")
+    if packed:
+        raise ParseError(
+            f"read {path}",
+            f"it is binary or compressed in a way that is not read ({packed})",
+            "Unpack it first; gzip, xz, bzip2 and zip are unpacked here.",
+            path=path,
+        )
+    return raw
+
+
+def _is_packed(raw: bytes) -> bool:
+    return raw[:2] == _GZIP or raw[:6] == _XZ or raw[:3] == _BZIP2 or raw[:4] in _ZIP
+
+
+def _unpack_once(raw: bytes, path: str) -> bytes:
+    """Returns ``raw`` with one layer of compression taken off, or ``raw`` itself where there is none."""
+    if raw[:2] == _GZIP:
         return gzip.decompress(raw)
-    if raw[:6] == b"\xfd7zXZ\x00":
+    if raw[:6] == _XZ:
         return lzma.decompress(raw)
-    if raw[:3] == b"BZh":
+    if raw[:3] == _BZIP2:
         return bz2.decompress(raw)
-    if raw[:4] == b"PK\x03\x04":
+    if raw[:4] in _ZIP:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = [m for m in archive.namelist() if not m.endswith("/")]
+            members = archive_members(archive)
             if len(members) != 1:
                 raise ParseError(
                     f"read {path}",
-                    f"the zip archive holds {len(members)} files",
+                    f"the zip archive holds {len(members) or 'no'} files",
                     "Give an archive with one file, or the file itself.",
                     path=path,
                 )

@@ -9,6 +9,7 @@ from .obo_syntax import read_header_date, split_tail
 
 __all__ = ["OboHeader"]
 
+_KNOWN = frozenset({"format-version", "data-version", "date", "ontology", "import", "property_value"})
 _RELEASE = re.compile(r"(?:^|/)releases/([^/\s]+)")
 _VERSION_INFO = re.compile(r'owl:versionInfo\s+"?([^"\s]+)')
 
@@ -26,7 +27,11 @@ class OboHeader:
         self._date = ""
 
     def add(self, tag: str, value: str, line: int) -> None:
-        """Adds one header line."""
+        """Adds one header line. A known tag in another spelling is read as that tag."""
+        spelled = tag.lower() if tag.lower() == "property_value" else tag.lower().replace("_", "-")
+        if spelled != tag and spelled in _KNOWN:
+            self._report.warn("odd-tag", f"tag {tag!r} was read as {spelled!r}", [line])
+            tag = spelled
         self.tags.setdefault(tag, []).append(value)
         if tag == "date":
             day = read_header_date(split_tail(value)[0])
@@ -35,6 +40,8 @@ class OboHeader:
                 self._report.warn("bad-date", f"date: {value!r} is no date of the form dd:MM:yyyy HH:mm", [line])
         elif tag == "import":
             self._report.note("import", f"the import of {value} is not followed", [line])
+        elif tag.startswith("treat-xrefs-as-"):
+            self._report.note("macro", f"{tag} is not carried out: cross-references draw no edge", [line])
 
     @property
     def name(self) -> str:

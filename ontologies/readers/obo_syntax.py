@@ -12,10 +12,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 __all__ = [
+    "INVISIBLE",
     "Fault",
     "Quoted",
     "is_iso_date",
     "logical_lines",
+    "qualifier_keys",
     "read_header_date",
     "read_ids",
     "read_quoted",
@@ -30,17 +32,27 @@ __all__ = [
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _BARE = r'[^\s",{}!]+(?:\s+[^\s",{}!]+)*'
 _QUALIFIER = rf'[^\s=,{{}}"!]+\s*=(?:\s*(?:{_STRING}|{_BARE}))?'
-_QUALIFIERS = rf"\{{\s*{_QUALIFIER}(?:\s*,\s*{_QUALIFIER})*\s*\}}"
+_QUALIFIERS = rf"\{{\s*(?:{_QUALIFIER}(?:\s*,\s*{_QUALIFIER})*\s*)?\}}"
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ODD_ESCAPE = re.compile(r"\\(?:\\|([A-Za-z0-9]))")
 _STOP = re.compile(r"\\.|[!{]")
 _QUALIFIER_BLOCK = re.compile(_QUALIFIERS)
-_LOOSE_BRACES = re.compile(r"(?<!\\)\{.*(?<!\\)\}$")
+_QUALIFIER_KEY = re.compile(rf'([^\s=,{{}}"!]+)\s*=(?:\s*(?:{_STRING}|{_BARE}))?')
+_ENDS_HERE = re.compile(r"\s*(!|\Z)")
+_OPEN_BRACE = re.compile(r"(?<!\\)\{")
+_BRACED = re.compile(rf"(\\.)|{_QUALIFIERS}|\{{.*")
+_BLANK_FREE = re.compile(r"(?:\\.|\S)+")
 _WORD = re.compile(r"(?:\\.|[^\s\\{}])+")
-_PLAIN_ID = re.compile(r"([^\s\\{}!]+)(?:\s+!.*)?")
+# Quotation marks around an id, and commas behind it or before the next one. A comma elsewhere may belong to the id.
+_BETWEEN_IDS = re.compile(r'\A"+|(?<!\\)"*[,;]+(?:"+|(?=[A-Za-z][\w.-]*:)|\Z)|(?<!\\)"+\Z')
+_ID_SHAPE = re.compile(r"[^\s:]+:\S+")
+_PLAIN_ID = re.compile(rf'([^\s\\{{}}!,;"{INVISIBLE}]+)(?:\s+!.*)?')
+_NO_INVISIBLE = dict.fromkeys(map(ord, INVISIBLE))
 _QUOTED = re.compile(_STRING)
-_XREF_ITEM = re.compile(rf'\s*((?:\\.|[^\s\\,\]"{{])+)(?:\s*{_STRING})?(?:\s*{_QUALIFIERS})?\s*(?=[,\]]|$)')
+_BEFORE_LIST = re.compile(rf'(?:[^\[!"{{\\]+|\\.|{_STRING}|{_QUALIFIERS}|["{{\\])*')
+_XREF_ITEM = re.compile(rf'\s*((?:\\.|[^\s\\,\]"{{])+)(?:(?<!:)\s*{_STRING})?(?:\s*{_QUALIFIERS})?\s*(?=[,\]]|$)')
 _PLAIN_QUOTED = re.compile(r'"([^"\\]*)"((?: [^\s\[\\{!"]+)*) \[([^\s,\]\\"{]+(?:, [^\s,\]\\"{]+)*)?\]')
 _XREF_SKIP = re.compile(rf"(?:\\.|{_STRING}|[^,\]\\])*")
 _XREF_LINE = re.compile(rf'(?:\\.|[^\s\\"{{!])+(?:\s+{_STRING})?(?:\s*{_QUALIFIERS})?\s*(?:!.*)?')
@@ -54,10 +66,11 @@ _ESCAPED = {"n": "\n", "t": "\t", "W": " ", "r": "\r", "f": "\f"}
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line: a stable short name and a clause for a person."""
+    """What is wrong with a line: a stable short name, a clause for a person, and whether nothing was lost by it."""
 
     kind: str
     message: str
+    harmless: bool = False
 
 
 class Quoted(NamedTuple):
@@ -70,21 +83,27 @@ class Quoted(NamedTuple):
 
 
 def logical_lines(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yields ``(line number, line)``, a line that ends in an unescaped backslash joined with the next one."""
+    """Yields ``(line number, line)``, a line that ends in an unescaped backslash joined with the next one.
+
+    A blank line and the head of a stanza are never joined to the line before: a stray backslash costs itself.
+    """
     if not any(line.endswith("\\") for line in lines):
         yield from enumerate(lines, 1)
         return
-    held, held_number = "", 0
+    held: list[str] = []
+    first = 0
     for number, line in enumerate(lines, 1):
-        if held_number:
-            line, number = held + line, held_number
-            held_number = 0
+        if held and (not line.strip() or read_stanza_head(line.strip())[0]):
+            yield first, "".join(held)
+            held = []
+        first = first if held else number
         if line.endswith("\\") and (len(line) - len(line.rstrip("\\"))) % 2:
-            held, held_number = line[:-1], number
+            held.append(line[:-1])
             continue
-        yield number, line
-    if held_number:
-        yield held_number, held
+        yield first, "".join([*held, line])
+        held = []
+    if held:
+        yield first, "".join(held)
 
 
 def read_stanza_head(line: str) -> tuple[str, bool]:
@@ -125,11 +144,20 @@ def split_tail(text: str) -> tuple[str, bool]:
             return text[: stop.start()].rstrip(), True
         if stop[0] == "{":
             block = _QUALIFIER_BLOCK.match(text, stop.start())
-            if block is not None:
-                rest = text[block.end() :].lstrip()
-                if not rest or rest[0] == "!":
-                    return text[: stop.start()].rstrip(), bool(rest)
+            end = _ENDS_HERE.match(text, block.end()) if block is not None else None
+            if end is not None:
+                return text[: stop.start()].rstrip(), end[1] == "!"
     return text, False
+
+
+def qualifier_keys(value: str) -> frozenset[str]:
+    """Returns the keys of the qualifier block at the end of ``value``, none where there is no well-formed one.
+
+    >>> sorted(qualifier_keys('EX:1 {source="a", comment="b=c"} ! d=e'))
+    ['comment', 'source']
+    """
+    block = _QUALIFIER_BLOCK.match(value[len(split_tail(value)[0]) :].lstrip())
+    return frozenset(_QUALIFIER_KEY.findall(block[0])) if block is not None else frozenset()
 
 
 def read_text(value: str) -> tuple[str, Fault | None]:
@@ -140,28 +168,40 @@ def read_text(value: str) -> tuple[str, Fault | None]:
     if not commented and not body and value:
         body = value  # a block that is all there is cannot be the qualifiers of a name
     text = unescape(body)
-    if commented:
+    if commented and body and value[len(body)] == "!":
         return text, Fault("comment-in-text", f"an unescaped '!' starts a comment; the text read is {text!r}")
-    if _LOOSE_BRACES.search(body):
+    if body.endswith("}") and not body.endswith("\\}") and _OPEN_BRACE.search(body):
         return text, Fault("loose-braces", f"the braces at the end are no qualifier list; they stay in {text!r}")
-    return text, _odd_escape(body)
+    fault = _odd_escape(body)
+    if commented and fault is None:
+        fault = Fault("comment", "a comment behind the text was left out", harmless=True)
+    return text, fault
 
 
-def read_ids(value: str, count: int = 1) -> tuple[tuple[str, ...], Fault | None]:
-    """Returns the ``count`` ids that ``value`` starts with, or none of them, and the fault."""
+def read_ids(value: str, count: int = 1, *, several: bool = False) -> tuple[tuple[str, ...], Fault | None]:
+    """Returns the ids that ``value`` starts with, and the fault.
+
+    They are ``count`` ids, or none where fewer are there. With ``several``, whatever else looks like an id comes too.
+    """
     if count == 1:
         plain = _PLAIN_ID.fullmatch(value)
         if plain is not None:
             return (plain[1],), None
     body, _ = split_tail(value)
-    words = _WORD.findall(body)
-    if len(words) < count:
+    words = _WORD.findall(_BRACED.sub(lambda match: match[1] or " ", body))
+    found = [unescape(part).translate(_NO_INVISIBLE) for word in words for part in _BETWEEN_IDS.split(word)]
+    found = [part for part in found if part]
+    if len(found) < count:
         wanted = "an id is" if count == 1 else f"{count} ids are"
         return (), Fault("missing-id", f"{wanted} missing in {value!r}; the line was left out")
-    ids = tuple(unescape(word) for word in words[:count])
-    if len(words) > count:
-        return ids, Fault("text-behind-id", f"text behind {' '.join(ids)} was left out of {value!r}")
-    return ids, None
+    more = [part for part in found[count:] if several and _ID_SHAPE.fullmatch(part)]
+    ids = tuple(dict.fromkeys([*found[:count], *more])) if several else tuple(found[:count])
+    if more:
+        return ids, Fault("several-ids", f"{value!r} names several ids; {' and '.join(ids)} were read")
+    if [unescape(word) for word in _BLANK_FREE.findall(body)] == list(ids):
+        return ids, None
+    kind = "text-behind-id" if len(found) > count or "{" in body else "odd-id"
+    return ids, Fault(kind, f"{value!r} was read as {' '.join(ids)}; the rest was left out")
 
 
 def read_quoted(value: str) -> Quoted:
@@ -172,17 +212,19 @@ def read_quoted(value: str) -> Quoted:
     match = _QUOTED.match(value)
     if match is None:
         text = unescape(value.removeprefix('"'))
-        return Quoted(text, (), (), Fault("unquoted-text", "the text is not between two quotation marks"))
+        which = "has no closing quotation mark" if value[:1] == '"' else "is not in quotation marks"
+        return Quoted(text, (), (), Fault("unquoted-text", f"the text {which}"))
     text = unescape(match[0][1:-1])
     rest = value[match.end() :]
-    start = rest.find("[")
-    if start < 0:
-        body, _ = split_tail(rest)
-        return Quoted(text, tuple(body.split()), (), Fault("no-references", "the list of cross-references is missing"))
+    before = _BEFORE_LIST.match(rest)
+    start = before.end() if before is not None else 0
+    words = tuple(_BRACED.sub(lambda block: block[1] or " ", rest[:start]).split())
+    if rest[start : start + 1] != "[":
+        return Quoted(text, words, (), Fault("no-references", "the list of cross-references is missing"))
     references, end, fault = _read_references(rest, start + 1)
     if fault is None and end < len(rest) and split_tail(rest[end:])[0].strip():
         fault = Fault("text-behind-list", f"text behind the list of cross-references was left out: {rest[end:]!r}")
-    return Quoted(text, tuple(rest[:start].split()), references, fault or _odd_escape(match[0]))
+    return Quoted(text, words, references, fault or _odd_escape(match[0]))
 
 
 def read_xref(value: str) -> Fault | None:

@@ -87,7 +87,7 @@ def read_frequency(text: str, ontology: Ontology) -> FrequencyText:
 
 def _from_counts(affected: int, examined: int) -> FrequencyText:
     if examined == 0:
-        return FrequencyText(fault="nobody was examined")
+        return FrequencyText(fault="the counts make no sense" if affected else "nobody was examined")
     if affected > examined:
         return FrequencyText(fault="more are affected than were examined")
     if examined > COUNT_LIMIT:

@@ -7,7 +7,8 @@ its lines; nothing is dropped in silence.
 from __future__ import annotations
 
 import hashlib
-import re
+from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +18,21 @@ from ..ontology import Ontology
 from ..report import LoadReport
 from ..source import SourceLike, decode_lines, read_source
 from ..strings import StringColumn
+from .branches import aspects_by_branch
 from .frequency import read_frequency
-from .hpoa_header import check_columns, describe, find_header, made_with, read_meta
-from .model import EVIDENCE_FIELDS, Interned, Records
+from .hpoa_header import REQUIRED, check_columns, describe, find_header, find_repeats, made_with, read_meta
+from .model import ASPECTS, EVIDENCE_FIELDS, Interned, Records
 from .pool import Pooled, Rows, pool
-from .tab import Table, read_table
+from .qualifier import NEGATED, UNCLEAR, read_qualifier
+from .tab import BrokenLine, Table, read_table
 
 __all__ = ["can_read", "read_hpoa"]
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 _USED = ("key", "name", "term", "aspect", *EVIDENCE_FIELDS)
 _ASPECT_LETTERS = {"P": 0, "I": 1, "C": 2, "M": 3, "H": 4}
-
-_NOT = re.compile(r"\bnot\b", re.IGNORECASE)
 
 
 def can_read(head: bytes) -> bool:
@@ -72,18 +74,28 @@ def read_hpoa(source: SourceLike, ontology: Ontology, *, strict: bool = False, n
             path=opened.path,
         )
     check_columns(columns, header + 1, opened.path)
-    reading = _Reading(read_table(lines, header + 1, columns, _USED), ontology, read_meta(lines[:header]))
+    reading = _Reading(lines, header, columns, ontology, opened.path)
     return reading.records(hashlib.sha256(content).hexdigest(), report)
 
 
 class _Reading:
     """One table on its way to records; entries wait until all are known, so that they come in the order of lines."""
 
-    def __init__(self, table: Table, ontology: Ontology, meta: dict[str, str]) -> None:
-        self.table = table
+    def __init__(self, lines: list[str], header: int, columns: list[str], ontology: Ontology, path: str) -> None:
+        self.lines = lines
+        self.header = header
+        self.width = len(columns)
         self.ontology = ontology
-        self.meta = meta
+        self.meta = read_meta(lines[:header])
         self.entries: list[tuple[str, str, str, list[int], tuple[str, ...]]] = []
+        self.sorted: dict[str, tuple[Int64, Int64]] = {}
+        repeats = find_repeats(lines, header + 1, columns, path)
+        if repeats:
+            self._note("repeated-header", "the column header stands here again; skipped", [at + 1 for at in repeats])
+        rows = list(lines)
+        for at in repeats:
+            rows[at] = ""
+        self.table: Table = read_table(rows, header + 1, columns, _USED, REQUIRED)
 
     def records(self, sha256: str, report: LoadReport) -> Records:
         """Returns the records and writes the entries into ``report``."""
@@ -95,16 +107,18 @@ class _Reading:
         names = self._names(record, keys)
         term = self._map("term", self._resolve())
         aspect = self._map("aspect", self._aspects())
-        negated = self._map("qualifier", self._negations()) == 1
+        sense = self._map("qualifier", self._senses())
         shares = [read_frequency(text, self.ontology) for text in values["frequency"]]
-        usable = np.flatnonzero((record >= 0) & (term >= 0) & (aspect >= 0))
+        usable = np.flatnonzero((record >= 0) & (term >= 0) & (aspect >= 0) & (sense != UNCLEAR))
+        usable = self._file_by_branch(usable, term, aspect)
+        self._report_lost(record, usable, keys)
 
         frequency = codes["frequency"][usable]
         rows = Rows(
             record=record[usable],
             aspect=aspect[usable].astype(np.uint8),
             term=term[usable],
-            negated=negated[usable],
+            negated=sense[usable] == NEGATED,
             low=np.array([s.low for s in shares])[frequency],
             high=np.array([s.high for s in shares])[frequency],
             numerator=np.array([s.numerator for s in shares], np.int64)[frequency],
@@ -153,17 +167,42 @@ class _Reading:
 
     def _lines(self, column: str, code: int) -> list[int]:
         """Lines whose field in ``column`` has this code."""
-        found: list[int] = self.table.line[self.table.codes[column] == code].tolist()
+        if column not in self.sorted:  # so that a file whose every row is at fault takes no quadratic time
+            codes = self.table.codes[column]
+            order = np.argsort(codes, kind="stable")
+            self.sorted[column] = order, np.searchsorted(codes[order], np.arange(len(self.table.values[column]) + 1))
+        order, ptr = self.sorted[column]
+        found: list[int] = self.table.line[order[ptr[code] : ptr[code + 1]]].tolist()
         return found
 
     def _report_broken(self) -> None:
-        table = self.table
-        for broken in table.broken:
-            self._warn("columns", f"the line has {broken.found} columns, unlike the header; left out", [broken.line])
+        self._report_widths(self.table.broken, "left out")
+        self._report_widths([b for b in self.table.uneven if b.found < self.width], "what is missing counts as empty")
+        self._report_widths([b for b in self.table.uneven if b.found > self.width], "the columns beyond are ignored")
         for column, what in (("key", "disease id"), ("term", "term id")):
-            if "" in table.values[column]:
-                for line in self._lines(column, table.values[column].index("")):
+            if "" in self.table.values[column]:
+                for line in self._lines(column, self.table.values[column].index("")):
                     self._warn("empty-id", f"the row has no {what}; left out", [line])
+
+    def _report_widths(self, uneven: list[BrokenLine], what: str) -> None:
+        widths: dict[int, list[int]] = defaultdict(list)
+        for line in uneven:
+            widths[line.found].append(line.line)
+        for found, lines in widths.items():
+            have = "the line has" if len(lines) == 1 else f"{len(lines)} lines have"
+            self._warn("columns", f"{have} {found} columns, and the header has {self.width}; {what}", lines)
+
+    def _report_lost(self, record: Int32, usable: Int64, keys: tuple[str, ...]) -> None:
+        """Reports what is left without any row: diseases, all of them in one entry, or the whole file."""
+        count = len(self.table) + len(self.table.broken)
+        if not len(usable):
+            message = f"no row can be used, of {count} there" if count else "there is no row below the column header"
+            self._warn("no-rows", message, [self.header + 1])
+        lost = np.bincount(record[usable], minlength=len(keys)) == 0
+        ids = tuple(keys[i] for i in np.flatnonzero(lost).tolist())
+        if ids:
+            lines = self.table.line[(record >= 0) & np.append(lost, False)[record]].tolist()
+            self._note("no-usable-row", f"no row of {_join(ids)} can be used; no annotation is left", lines, ids)
 
     def _names(self, record: Int32, keys: tuple[str, ...]) -> list[str]:
         """Finds the first name of each record that is not blank."""
@@ -215,20 +254,40 @@ class _Reading:
                 self._warn("unknown-aspect", f"aspect {letter!r} is not one of {known}; {_rows(lines)} left out", lines)
         return numbers
 
-    def _negations(self) -> list[int]:
-        numbers: list[int] = []
+    def _senses(self) -> list[int]:
+        senses: list[int] = []
         for code, text in enumerate(self.table.values["qualifier"]):
-            negated = _NOT.search(text) is not None
-            numbers.append(int(negated))
-            if negated and text != "NOT":
-                self._note("qualifier", f"qualifier {text!r} is read as NOT", self._lines("qualifier", code))
-            elif text and not negated:
-                message = f"qualifier {text!r} has no known meaning; the rows count as positive"
-                self._warn("unknown-qualifier", message, self._lines("qualifier", code))
-        return numbers
+            found = read_qualifier(text)
+            senses.append(found.sense)
+            if not found.severity:
+                continue
+            lines = self._lines("qualifier", code)
+            message = f"qualifier {text!r} {found.remark}"
+            if found.sense == UNCLEAR:
+                message += f"; {_rows(lines)} left out"
+            kind = "qualifier" if found.sense == NEGATED else "unknown-qualifier"
+            (self._note if found.severity == "note" else self._warn)(kind, message, lines)
+        return senses
+
+    def _file_by_branch(self, usable: Int64, term: Int32, aspect: Int32) -> Int64:
+        """Moves rows of aspect P whose term is no phenotype to the aspect of its branch; returns the rows that stay."""
+        branch = aspects_by_branch(self.ontology)
+        if branch is None:
+            return usable
+        moved = usable[(aspect[usable] == 0) & (branch[term[usable]] != 0)]
+        groups: dict[int, list[int]] = defaultdict(list)
+        for row in moved.tolist():
+            groups[int(term[row])].append(int(self.table.line[row]))
+        for number, lines in groups.items():
+            term_id, home = self.ontology.ids[number], int(branch[number])
+            what = f"read under {ASPECTS[home]}, outside matching" if home >= 0 else "left out, since no aspect fits"
+            message = f"{term_id} has aspect P but is no phenotypic abnormality; {_rows(lines)} {what}"
+            self._warn("branch", message, lines, (term_id,))
+        aspect[moved] = branch[term[moved]]
+        return usable[aspect[usable] >= 0]
 
     def _report_pooling(
-        self, rows: Rows, pooled: Pooled, usable: npt.NDArray[np.int64], keys: tuple[str, ...], faults: list[str]
+        self, rows: Rows, pooled: Pooled, usable: Int64, keys: tuple[str, ...], faults: list[str]
     ) -> None:
         line = self.table.line[usable]
 
@@ -237,13 +296,20 @@ class _Reading:
 
         for group in pooled.copies:
             ids = pair(group[0])
-            message = f"{ids[0]} and {ids[1]}: {len(group)} rows are exactly equal; they count once"
-            self._note("copied-row", message, line[group].tolist(), ids)
+            lines = line[group].tolist()
+            is_equal = len({self.lines[number - 1] for number in lines}) == 1
+            how = "are exactly equal" if is_equal else "say the same in different words"
+            self._note("copied-row", f"{ids[0]} and {ids[1]}: {len(group)} rows {how}; they count once", lines, ids)
         for group in pooled.conflicts:
             ids = pair(group[0])
             lines = line[group].tolist()
             message = f"{ids[0]} has {ids[1]} both with and without NOT, lines {_join(lines)}; it is kept as positive"
             self._warn("conflict", message, lines, ids)
+        for group in pooled.mixed:
+            ids = pair(group[0])
+            lines = line[group].tolist()
+            message = f"{ids[0]} has {ids[1]} with a share of 0 and with one above, lines {_join(lines)}; it occurs"
+            self._note("mixed-share", message, lines, ids)
         texts, codes = self.table.values["frequency"], self.table.codes["frequency"][usable]
         faulty = np.array([bool(fault) for fault in faults], np.bool_)[codes]
         denied = rows.negated & (rows.high > 0)
@@ -266,8 +332,8 @@ def _rows(lines: list[int]) -> str:
     return f"its {len(lines)} rows are" if len(lines) != 1 else "its row is"
 
 
-def _join(lines: list[int]) -> str:
-    shown = [str(n) for n in lines[:6]]
-    if len(lines) > len(shown):
-        return f"{', '.join(shown)} and {len(lines) - len(shown)} more"
+def _join(things: Sequence[object]) -> str:
+    shown = [str(thing) for thing in things[:6]]
+    if len(things) > len(shown):
+        return f"{', '.join(shown)} and {len(things) - len(shown)} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

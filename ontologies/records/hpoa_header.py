@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import ParseError
 
-__all__ = ["check_columns", "describe", "find_header", "made_with", "read_meta"]
+__all__ = ["REQUIRED", "check_columns", "describe", "find_header", "find_repeats", "made_with", "read_meta"]
 
 _COLUMNS = {
     "databaseid": "key",
@@ -25,7 +25,10 @@ _COLUMNS = {
     "biocuration": "biocuration",
     "biocurationby": "biocuration",
 }
-_REQUIRED = ("key", "qualifier", "term", "frequency", "aspect")
+REQUIRED = ("key", "qualifier", "term", "frequency", "aspect")
+"""Columns that a file must have."""
+
+_TELLING = 3  # as many of them make a line a header: one that misses the others is told so, and other tables have two
 
 _META = re.compile(r'"?#\s*([\w -]+?)\s*:\s*(.*)')
 _RELEASE = re.compile(r"/releases/([^/]+)/")
@@ -37,12 +40,40 @@ def find_header(lines: Sequence[str]) -> tuple[int, list[str]]:
     A column that is not known has an empty name. Only comments and blank lines may stand before the header.
     """
     for at, line in enumerate(lines):
-        cells = [cell.strip().lstrip("#").lower().replace("_", "") for cell in line.split("\t")]
-        if len(cells) > 1 and cells[0] == "databaseid":
-            return at, [_COLUMNS.get(cell, "") for cell in cells]
+        if columns := _columns(line):
+            return at, columns
         if line.strip() and not line.lstrip('"').startswith("#"):
             break
     return -1, []
+
+
+def _columns(line: str) -> list[str]:
+    """Our name of each column where ``line`` is a column header, in whatever order and dress; else nothing."""
+    names = [re.sub(r"[\W_]+", "", cell).lower() for cell in line.rstrip().split("\t")]
+    columns = [_COLUMNS.get(name, "") for name in names]
+    return columns if len({*REQUIRED} & {*columns}) >= _TELLING else []
+
+
+def find_repeats(lines: Sequence[str], first: int, columns: list[str], path: str) -> list[int]:
+    """Returns the positions from ``first`` on at which the column header stands once more, as in joined files.
+
+    Raises:
+        ParseError: a later header has other columns, so that the rows below it would be read wrongly.
+    """
+    found = []
+    for at in [at for at, line in enumerate(lines) if "requency" in line or "REQUENCY" in line]:
+        again = _columns(lines[at]) if at >= first else []
+        if again and again != columns:
+            raise ParseError(
+                f"read {path} as phenotype.hpoa",
+                f"line {at + 1} is a second column header, with other columns than the first",
+                "Give each file by itself; files of different releases cannot be joined as they are.",
+                path=path,
+                line=at + 1,
+            )
+        if again:
+            found.append(at)
+    return found
 
 
 def check_columns(columns: list[str], line: int, path: str) -> None:
@@ -53,7 +84,7 @@ def check_columns(columns: list[str], line: int, path: str) -> None:
     Raises:
         ParseError: a column is missing or doubled.
     """
-    missing = [c for c in _REQUIRED if c not in columns]
+    missing = [c for c in REQUIRED if c not in columns]
     doubled = sorted({c for c in columns if c and columns.count(c) > 1})
     if missing or doubled:
         parts = [f"there is no {c} column" for c in missing] + [f"there are two {c} columns" for c in doubled]

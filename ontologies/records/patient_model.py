@@ -12,7 +12,7 @@ __all__ = ["BadRecord", "PatientInput", "PatientRecord"]
 
 @dataclass(frozen=True)
 class PatientRecord:
-    """One patient as recorded. Term ids stand exactly as written, repeats included; nothing is resolved yet.
+    """One patient as recorded. Term ids stand as written but for blanks around them, repeats included, unresolved.
 
     Attributes:
         id: key of the record.
@@ -56,7 +56,7 @@ class PatientInput:
         records: one entry for each line or file.
         sha256: SHA-256 of the uncompressed content, hex. For a folder or an archive it covers the sorted relative
             paths and the content of the files that were read.
-        form: ``jsonl``, ``phenopacket``, ``folder`` or ``zip``.
+        form: ``jsonl`` (one record a line, phenopackets among them), ``phenopacket``, ``folder`` or ``zip``.
         notes: what was noticed about the input as a whole.
     """
 

@@ -13,19 +13,27 @@ from ...errors import QueryError
 from ..report import LoadReport
 from ..source import SourceLike, read_source
 from .patient_model import PatientRecord
-from .structured import as_text, parse_text, shown
+from .structured import as_text, bare_id, parse_text, shown
 
-__all__ = ["looks_like_phenopacket", "patient_from_phenopacket", "read_phenopacket"]
+__all__ = ["has_features", "is_message", "looks_like_phenopacket", "patient_from_phenopacket", "read_phenopacket"]
 
 _FIELDS = (
     "subject", "phenotypicFeatures", "measurements", "biosamples", "interpretations", "diseases", "medicalActions",
     "genes", "variants", "files", "htsFiles", "metaData",
 )  # fmt: skip
+
+
+def _snake(field: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", field).lower()
+
+
+_FIELD_NAMES = frozenset(_FIELDS) | frozenset(map(_snake, _FIELDS))
 _OTHER_MESSAGES = {
     "proband": ("a Family message", "Give the proband's own phenopacket, each in its own file."),
     "members": ("a Cohort message", "Give the phenopacket of each member in its own file."),
     "phenopacket": ("a message around a phenopacket", "Give the phenopacket inside it as a file of its own."),
 }
+_FEATURES = ("phenotypicFeatures", "phenotypic_features")
 _FLAG_LIKE = re.compile(r"exclu|negat|absent", re.IGNORECASE)
 _SOLVED = ("SOLVED", 3)  # name and number of the value in the ProgressStatus enumeration
 
@@ -51,7 +59,19 @@ def read_phenopacket(source: SourceLike, name: str | None = None) -> PatientReco
 
 def looks_like_phenopacket(value: object) -> bool:
     """Returns whether a parsed value has a field that phenopackets have and other patient records have not."""
-    return isinstance(value, dict) and any(name in value or _snake(name) in value for name in _FIELDS)
+    if not isinstance(value, dict):
+        return False
+    return has_features(value) or not _FIELD_NAMES.isdisjoint(value)
+
+
+def has_features(value: dict[str, Any]) -> bool:
+    """Returns whether an object has the list of signs that phenopackets have, rightly spelt or nearly so."""
+    return any(map(_is_like_features, value))
+
+
+def is_message(value: dict[str, Any]) -> bool:
+    """Returns whether an object is a phenopacket, or a message around phenopackets."""
+    return looks_like_phenopacket(value) or any(value.get(name) is not None for name in _OTHER_MESSAGES)
 
 
 def patient_from_phenopacket(value: Any, where: str) -> PatientRecord:
@@ -70,7 +90,7 @@ def patient_from_phenopacket(value: Any, where: str) -> PatientRecord:
             f"read {where} as a phenopacket", f"it is {found}", "Give one phenopacket, a JSON or YAML object, a file."
         )
     for field, (found, do) in _OTHER_MESSAGES.items():
-        if field in value:
+        if value.get(field) is not None:
             raise QueryError(f"read {where} as a phenopacket", f"it is {found} (it has {field!r})", do)
     if not looks_like_phenopacket(value):
         names = ", ".join(repr(str(n)) for n in list(value)[:5])
@@ -79,11 +99,19 @@ def patient_from_phenopacket(value: Any, where: str) -> PatientRecord:
             f"it has none of a phenopacket's fields, but {names or 'nothing at all'}",
             "Give a GA4GH phenopacket (id, subject, phenotypicFeatures, metaData), or patients as JSON lines.",
         )
+    for name in value:
+        if _is_like_features(name) and name not in _FEATURES:
+            raise QueryError(
+                f"read {name} of {where}",
+                "phenopackets have no such field, though it reads like phenotypicFeatures",
+                "Write phenotypicFeatures.",
+            )
     report = LoadReport(where)
     key = value.get("id")
     if not isinstance(key, str) or not key.strip():
         found = "there is none" if "id" not in value else f"it is {shown(key)}"
         raise QueryError(f"read the id of {where}", found, "Give the phenopacket a top-level id, a text not blank.")
+    key = bare_id(key, "id", report)
     observed, excluded = _features(value, where, report)
     labels, ruled_out = _diseases(value, where, report)
     return PatientRecord(key, observed, excluded, labels, ruled_out, where, tuple(report))
@@ -93,9 +121,9 @@ def _features(value: dict[str, Any], where: str, report: LoadReport) -> tuple[tu
     observed: list[str] = []
     excluded: list[str] = []
     for place, feature in _items(value, "phenotypicFeatures", where):
-        term = _term_id(feature, "type")
-        if term is None:
-            report.warn("no-type-id", "the feature has no type.id; it is left out", where=place)
+        term = _term_id(feature, "type", place, report)
+        if not term:
+            report.warn(*_missing("feature", "type", term), where=place)
         elif _is_excluded(feature, place, where):
             excluded.append(term)
         else:
@@ -107,9 +135,9 @@ def _diseases(value: dict[str, Any], where: str, report: LoadReport) -> tuple[tu
     labels: dict[str, None] = {}
     ruled_out: dict[str, None] = {}
     for place, disease in _items(value, "diseases", where):
-        term = _term_id(disease, "term")
-        if term is None:
-            report.warn("no-term-id", "the disease has no term.id; it is left out of the labels", where=place)
+        term = _term_id(disease, "term", place, report)
+        if not term:
+            report.warn(*_missing("disease", "term", term), where=place)
         elif _is_excluded(disease, place, where):
             ruled_out[term] = None
         else:
@@ -118,14 +146,21 @@ def _diseases(value: dict[str, Any], where: str, report: LoadReport) -> tuple[tu
         if not isinstance(interpretation, dict) or _get(interpretation, "progressStatus", where) not in _SOLVED:
             continue
         diagnosis = _get(interpretation, "diagnosis", where)
-        term = _term_id(diagnosis, "disease")
-        if term is None:
+        term = _term_id(diagnosis, "disease", place, report)
+        if not term:
             report.warn("no-term-id", "the solved interpretation names no disease; it gives no label", where=place)
         else:
             labels[term] = None
     for term in sorted(labels.keys() & ruled_out.keys()):
         report.warn("label-conflict", f"{term} is recorded both as a diagnosis and as ruled out", ids=[term])
     return tuple(labels), tuple(ruled_out)
+
+
+def _missing(what: str, field: str, term: str | None) -> tuple[str, str]:
+    """Kind and message for an entry of a list that names no term."""
+    if term is None:
+        return f"no-{field}-id", f"the {what} has no {field}.id; it is left out"
+    return "empty-id", f"the {field}.id of the {what} is empty; it is left out"
 
 
 def _items(value: dict[str, Any], field: str, where: str) -> list[tuple[str, Any]]:
@@ -149,10 +184,11 @@ def _get(value: dict[str, Any], field: str, where: str) -> Any:
     return value[field] if field in value else value.get(snake)
 
 
-def _term_id(value: Any, field: str) -> str | None:
+def _term_id(value: Any, field: str, place: str, report: LoadReport) -> str | None:
+    """The id of an ontology class without blanks around it, empty where it is blank; None where there is none."""
     ontology_class = value.get(field) if isinstance(value, dict) else None
     term = ontology_class.get("id") if isinstance(ontology_class, dict) else None
-    return term if isinstance(term, str) and term.strip() else None
+    return bare_id(term, place, report) if isinstance(term, str) else None
 
 
 def _is_excluded(value: dict[str, Any], place: str, where: str) -> bool:
@@ -182,5 +218,6 @@ def _is_excluded(value: dict[str, Any], place: str, where: str) -> bool:
     return any(flags.values())
 
 
-def _snake(field: str) -> str:
-    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", field).lower()
+def _is_like_features(name: object) -> bool:
+    text = str(name).lower()
+    return "feature" in text and re.sub(r"[\W_]", "", text).removesuffix("s") == "phenotypicfeature"

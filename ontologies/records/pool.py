@@ -58,6 +58,8 @@ class Pooled:
         kept: int64 ``[E]``, the distinct rows in the order of the evidence table.
         copies: for each row with exact copies, the row and then its copies.
         conflicts: for each pair with negated and positive rows, its rows in file order.
+        mixed: for each pair without negated rows that has a share of nothing beside one above it, likewise. Counts of
+            nobody are no such share: they are summed with the others.
     """
 
     ptr: Int32
@@ -72,6 +74,7 @@ class Pooled:
     kept: Int64
     copies: list[list[int]]
     conflicts: list[list[int]]
+    mixed: list[list[int]]
 
 
 def pool(rows: Rows, *, record_count: int, term_count: int) -> Pooled:
@@ -92,6 +95,10 @@ def pool(rows: Rows, *, record_count: int, term_count: int) -> Pooled:
     counts = np.bincount(rows.record[first], minlength=record_count)
     share = _Shares.of(rows, kept, starts)
     row_ptr = np.append(starts, len(kept)).astype(np.int32)
+
+    def rows_of(marked: Bool) -> list[list[int]]:
+        return [kept[row_ptr[i] : row_ptr[i + 1]].tolist() for i in np.flatnonzero(marked).tolist()]
+
     return Pooled(
         ptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
         term=rows.term[first],
@@ -104,7 +111,8 @@ def pool(rows: Rows, *, record_count: int, term_count: int) -> Pooled:
         row_ptr=row_ptr,
         kept=kept,
         copies=copies,
-        conflicts=[kept[row_ptr[i] : row_ptr[i + 1]].tolist() for i in np.flatnonzero(share.conflict).tolist()],
+        conflicts=rows_of(share.conflict),
+        mixed=rows_of(share.mixed),
     )
 
 
@@ -137,6 +145,7 @@ class _Shares:
 
     excluded: Bool
     conflict: Bool
+    mixed: Bool
     low: Float64
     high: Float64
     numerator: Int32
@@ -146,7 +155,7 @@ class _Shares:
     def of(cls, rows: Rows, kept: Int64, starts: Int64) -> _Shares:
         if not len(starts):
             none, unknown = np.zeros(0, np.bool_), np.zeros(0)
-            return cls(none, none, unknown, unknown, np.zeros(0, np.int32), np.zeros(0, np.int32))
+            return cls(none, none, none, unknown, unknown, np.zeros(0, np.int32), np.zeros(0, np.int32))
         negated, low, high = rows.negated[kept], rows.low[kept], rows.high[kept]
         numerator, denominator = rows.numerator[kept], rows.denominator[kept]
         # A negated row with a share above 0 contradicts itself: NOT is believed, and its share takes part in nothing.
@@ -155,6 +164,9 @@ class _Shares:
         ranged = believed & ~counted
 
         positive = np.logical_or.reduceat(~negated & ~(high == 0), starts)
+        conflict = positive & np.logical_or.reduceat(negated, starts)
+        affirmed = np.logical_or.reduceat(~negated & (high > 0), starts)
+        denied = np.logical_or.reduceat(~negated & (high == 0) & ~counted, starts)
         affected = np.add.reduceat(np.where(counted, numerator, 0), starts)
         examined = np.add.reduceat(np.where(counted, denominator, 0), starts)
         least = np.fmin.reduceat(np.where(ranged, low, np.nan), starts)
@@ -169,7 +181,8 @@ class _Shares:
         stored = settled & (examined <= _INT32_MAX)
         return cls(
             excluded=~positive,
-            conflict=positive & np.logical_or.reduceat(negated, starts),
+            conflict=conflict,
+            mixed=affirmed & denied & ~conflict,
             low=np.where(settled, share, least),
             high=np.where(settled, share, greatest),
             numerator=np.where(stored, affected, -1).astype(np.int32),

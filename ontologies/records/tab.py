@@ -22,7 +22,7 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class BrokenLine:
-    """A line that has not the columns of the table; ``line`` counts from 1, ``found`` is its number of columns."""
+    """A line that has not as many columns as the table; ``line`` counts from 1, ``found`` is its number of columns."""
 
     line: int
     found: int
@@ -37,12 +37,14 @@ class Table:
         codes: for each wanted column int32 ``[rows]``, number in ``values``.
         values: for each wanted column its distinct texts, without blanks around them, in the order first met.
         broken: lines that are no rows.
+        uneven: lines that became rows although columns are missing at their end, or are one too many.
     """
 
     line: Int32
     codes: Mapping[str, Int32]
     values: Mapping[str, list[str]]
     broken: list[BrokenLine]
+    uneven: list[BrokenLine]
 
     def __len__(self) -> int:
         return len(self.line)
@@ -56,26 +58,31 @@ class _Codes(dict[str, int]):
         return number
 
 
-def read_table(lines: Sequence[str], first: int, columns: Sequence[str], wanted: Iterable[str]) -> Table:
+def read_table(
+    lines: Sequence[str], first: int, columns: Sequence[str], wanted: Iterable[str], needed: Iterable[str] = ()
+) -> Table:
     """Returns the wanted columns of the table that starts at ``lines[first]``.
 
-    Blank lines and lines that start with ``#`` are skipped. Further columns than the header has are ignored where they
-    are blank.
+    Blank lines, also those that hold tabs, and lines that start with ``#`` are skipped. Columns beyond those of the
+    header are ignored. A line that ends early is a row where it has every needed column; what it lacks is empty.
 
     Args:
         lines: all lines of the file.
         first: position of the first row, counted from 0.
         columns: name of each column, from the header.
         wanted: columns to read; one that the header lacks is empty in every row.
+        needed: columns without which a line is no row; all of the header where none is named.
     """
     width = len(columns)
+    least = max((columns.index(column) + 1 for column in needed), default=width)
     places = {column: columns.index(column) for column in wanted if column in columns}
     coders = {column: _Codes() for column in places}
     parts: dict[str, list[Int32]] = {column: [] for column in places}
     numbers: list[Int32] = []
     broken: list[BrokenLine] = []
+    uneven: list[BrokenLine] = []
     for start in range(first, len(lines), _BLOCK):
-        rows, places_of_rows = _whole_rows(lines[start : start + _BLOCK], width, start, broken)
+        rows, places_of_rows = _whole_rows(lines[start : start + _BLOCK], width, least, start, broken, uneven)
         numbers.append(places_of_rows)
         flat = "\t".join(rows).split("\t") if rows else []
         for column, place in places.items():
@@ -91,24 +98,31 @@ def read_table(lines: Sequence[str], first: int, columns: Sequence[str], wanted:
             codes[column], values[column] = _stripped(raw, list(coders[column]))
         else:
             codes[column], values[column] = np.zeros(len(line), np.int32), [""]
-    return Table(line, codes, values, broken)
+    return Table(line, codes, values, broken, uneven)
 
 
-def _whole_rows(block: Sequence[str], width: int, start: int, broken: list[BrokenLine]) -> tuple[list[str], Int32]:
-    """Keeps the lines of a block that are rows, with their numbers; lines that should be rows go to ``broken``."""
+def _whole_rows(
+    block: Sequence[str], width: int, least: int, start: int, broken: list[BrokenLine], uneven: list[BrokenLine]
+) -> tuple[list[str], Int32]:
+    """Makes the rows of a block as wide as the header, with their numbers; lines that are no rows go to ``broken``."""
     tabs = list(map(str.count, block, repeat("\t")))
-    if tabs.count(width - 1) == len(block) and not any(map(str.startswith, block, repeat("#"))):
+    is_plain = tabs.count(width - 1) == len(block) and not any(map(str.isspace, block))
+    if is_plain and not any(map(str.startswith, block, repeat("#"))):
         return list(block), np.arange(start + 1, start + len(block) + 1, dtype=np.int32)
     rows: list[str] = []
     numbers: list[int] = []
     for number, (line, found) in enumerate(zip(block, tabs, strict=True), start + 1):
-        if line.startswith("#") or (found != width - 1 and not line.strip()):
+        if line.startswith("#") or not line.strip():
             continue
-        cells = line.split("\t")
-        if found < width - 1 or any(cell.strip() for cell in cells[width:]):
+        if found < least - 1:
             broken.append(BrokenLine(number, found + 1))
             continue
-        rows.append(line if found == width - 1 else "\t".join(cells[:width]))
+        if found != width - 1:
+            cells = line.split("\t")
+            if found < width - 1 or any(map(str.strip, cells[width:])):
+                uneven.append(BrokenLine(number, found + 1))
+            line = "\t".join([*cells[:width], *[""] * (width - len(cells))])
+        rows.append(line)
         numbers.append(number)
     return rows, np.array(numbers, np.int32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,6 +64,7 @@ def test_numbers_of_the_release(records: Records) -> None:
     assert int((np.diff(ptr) > 0).sum()) == 12_679
     assert (len(records.term), len(records.line), len(term)) == (271_111, 271_659, 251_381)
     assert records.report.warnings == []
+    assert Counter(e.kind for e in records.report) == {"several-names": 80, "copied-row": 43}
 
 
 def test_every_term_of_the_release_is_live(rows: list[list[str]], ontology: Ontology) -> None:
@@ -99,6 +100,15 @@ def test_copies(records: Records, rows: list[list[str]], groups: Groups) -> None
     copied = len(rows) - sum(map(len, groups.values()))
     notes = [e for e in records.report if e.kind == "copied-row"]
     assert sum(len(e.lines) - 1 for e in notes) == copied == 43
+
+
+def test_every_sign_is_a_phenotypic_abnormality(rows: list[list[str]], ontology: Ontology) -> None:
+    """So no row is moved to the aspect of another branch, and the plain counts hold."""
+    above = {term: set(ontology.term(term).parents) for term in ontology.ids}
+    below = {"HP:0000118"}
+    while fresh := {term for term, parents in above.items() if parents & below} - below:
+        below |= fresh
+    assert {row[3] for row in rows if row[10] == "P"} <= below
 
 
 def test_frequency_forms(records: Records, groups: Groups) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,31 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_an_ontology_survives_as_arrays() -> None:
     found = read_obo(TEXT, name="a.obo")
     same(found, ontology_from_arrays(ontology_to_arrays(found), path="a.obo"))
+
+
+def test_chains_of_replacements_survive_and_may_be_long(cache: Path) -> None:
+    size = 20000
+    text = "".join(
+        f"[Term]\nid: EX:{n:06}\nname: n\nis_obsolete: true\nreplaced_by: EX:{n + 1:06}\n" for n in range(size)
+    )
+    content = f"{text}[Term]\nid: EX:{size:06}\nname: today\n".encode()
+    first, again = load_ontology(content), load_ontology(content)
+    assert stored_file(cache).stat().st_size < 20 * len(content)
+    assert again.retired == first.retired
+    for found in (first, again):
+        assert found.resolve("EX:000000").path == tuple(f"EX:{n:06}" for n in range(size + 1))
+        assert found.resolve(f"EX:{size - 1:06}").path == (f"EX:{size - 1:06}", f"EX:{size:06}")
+
+
+@pytest.mark.parametrize("onward", ["EX:8", "EX:9", "EX:0", 7])
+def test_a_replacement_that_leads_nowhere_is_no_compiled_file(onward: object) -> None:
+    arrays = ontology_to_arrays(read_obo(TEXT))
+    meta = json.loads(arrays["meta"].tobytes())
+    for row in meta["retired"]:
+        row[6] = onward
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    with pytest.raises(ValueError):
+        ontology_from_arrays(arrays, path="x")
 
 
 def test_arrays_hold_no_path_and_no_python_objects() -> None:

@@ -111,20 +111,28 @@ def test_all_headers_give_one_table(ontology: Ontology, header: str) -> None:
 
 def test_columns_are_found_by_name(ontology: Ontology) -> None:
     order = (7, 10, 3, 0, 2, 1, 4, 5, 6, 8, 9, 11)
-
-    def shuffled(line: str, sep: str) -> str:
-        cells = line.split(sep)
-        return sep.join(["extra", *(cells[i] for i in order)])
-
-    header = shuffled(NEW, " ").replace("extra frequency", "database_id2 frequency")
-    with pytest.raises(ParseError):  # the first column must still tell that this is a phenotype.hpoa
-        read(ontology, shuffled(row("HP:2", "1/2"), "\t"), header=header)
-
-    order = (0, 10, 7, 3, 2, 1, 4, 5, 6, 8, 9, 11)
-    cells = [row("HP:2", "1/2", "NOT").split("\t")[i] for i in order] + ["new column"]
-    header = " ".join([*(NEW.split(" ")[i] for i in order), "added_later"])
+    cells = ["12", *(row("HP:2", "1/2", "NOT").split("\t")[i] for i in order), "new column"]
+    header = " ".join(["row", *(NEW.split(" ")[i] for i in order), "added_later"])
     annotation = only(read(ontology, "\t".join(cells), header=header))
     assert (annotation.term, annotation.excluded, annotation.rows[0].frequency) == ("HP:2", True, "1/2")
+
+
+HEADERS = {
+    "quoted": "\t".join(f'"{name}"' for name in NEW.split()),
+    "with blanks": NEW.replace(" ", "\t").replace("_", " ").title(),
+    "hash before a quote": '#"database_id"\t' + "\t".join(NEW.split()[1:]),
+    "capitals": NEW.replace(" ", "\t").upper(),
+    "a tab at its end": NEW.replace(" ", "\t") + "\t",
+}
+
+
+@pytest.mark.parametrize("which", HEADERS)
+def test_names_of_columns_in_other_dress(ontology: Ontology, which: str) -> None:
+    content = "\n".join(["#version: 2026-01-01", HEADERS[which], row("HP:2", "1/2"), row("HP:3", "", "NOT")])
+    assert can_read(content.encode())
+    records = read_hpoa(content.encode(), ontology)
+    assert (records.record("OMIM:1").positive, records.record("OMIM:1").excluded) == (("HP:2",), ("HP:3",))
+    assert list(records.report) == []
 
 
 @pytest.mark.parametrize("column", ["qualifier", "aspect", "frequency", "hpo_id"])
@@ -220,17 +228,44 @@ def test_an_unusable_frequency_keeps_the_term(ontology: Ontology, written: str) 
     assert repr(written) in records.report.warnings[0].message
 
 
-@pytest.mark.parametrize("qualifier", ["NOT", "not", "Not", "CURATED NOT", "NOT|INFERRED", "inferred;not"])
-def test_negation_in_any_dress(ontology: Ontology, qualifier: str) -> None:
+@pytest.mark.parametrize(
+    ("qualifier", "severity"),
+    [
+        ("NOT", ""),
+        ("CURATED NOT", "note"),
+        ("NOT|INFERRED", "note"),
+        ("INFERRED|NOT", "note"),
+        ("not", "warning"),
+        ("Not", "warning"),
+        ("inferred;not", "warning"),
+        ("NOT|", "warning"),
+        ("|NOT", "warning"),
+        ("NOT| ", "warning"),
+    ],
+)
+def test_negation_in_any_dress(ontology: Ontology, qualifier: str, severity: str) -> None:
     records = read(ontology, row(qualifier=qualifier))
     assert only(records).excluded
-    assert only(records).rows[0].qualifier == qualifier
-    assert records.report.warnings == []
+    assert only(records).rows[0].qualifier == qualifier.strip()
+    assert [(e.severity, e.kind, e.lines) for e in records.report] == [(severity, "qualifier", (FIRST,))] * bool(
+        severity
+    )
+
+
+@pytest.mark.parametrize(
+    "qualifier", ["excluded", "EXCLUDE", "absent", "negated", "NOT_X", "NOTPRESENT", "no", "No", "!"]
+)
+def test_a_qualifier_that_may_be_a_negation_costs_the_row(ontology: Ontology, qualifier: str) -> None:
+    records = read(ontology, row("HP:2", qualifier=qualifier), row("HP:3"))
+    assert (records.record("OMIM:1").positive, records.record("OMIM:1").excluded) == (("HP:3",), ())
+    assert faults(records) == [("unknown-qualifier", (FIRST,))]
+    assert "left out" in records.report.warnings[0].message
 
 
 def test_a_qualifier_that_only_contains_the_letters_is_no_negation(ontology: Ontology) -> None:
+    for qualifier in ("NOTED", "knot", "contributes_to", "-"):
+        assert not only(read(ontology, row(qualifier=qualifier))).excluded
     records = read(ontology, row(qualifier="NOTED"))
-    assert not only(records).excluded
     assert faults(records) == [("unknown-qualifier", (FIRST,))]
 
 
@@ -262,11 +297,40 @@ def test_nobody_counted_beside_a_positive_row_is_no_share_of_zero(ontology: Onto
 
 
 def test_exact_copies_count_once(ontology: Ontology) -> None:
-    records = read(ontology, row(frequency="1/2"), row(frequency="1/2"), row("HP:901", "1/2"), row(frequency="3/4"))
+    records = read(ontology, row(frequency="1/2"), row(frequency="1/2"), row(frequency="3/4"))
     assert only(records).frequency == Frequency(4 / 6, 4 / 6, 4, 6)
-    notes = [(e.kind, e.lines) for e in records.report.notes]
-    assert ("copied-row", (FIRST, FIRST + 1, FIRST + 2)) in notes
+    assert [(e.kind, e.lines) for e in records.report] == [("copied-row", (FIRST, FIRST + 1))]
+    assert "exactly equal" in records.report.notes[0].message
+
+
+@pytest.mark.parametrize("other", [row("HP:901", "1/2"), row("HP:1", "1/2", name="Toy, old name")])
+def test_rows_that_say_the_same_in_other_words_count_once(ontology: Ontology, other: str) -> None:
+    records = read(ontology, row(frequency="1/2"), other, row(frequency="3/4"))
+    assert only(records).frequency == Frequency(4 / 6, 4 / 6, 4, 6)
+    (note,) = [e for e in records.report if e.kind == "copied-row"]
+    assert note.lines == (FIRST, FIRST + 1)
+    assert "say the same" in note.message
+    assert "equal" not in note.message
     assert records.report.warnings == []
+
+
+def test_a_share_of_nothing_beside_a_share_is_noted(ontology: Ontology) -> None:
+    records = read(
+        ontology,
+        row("HP:2", "HP:0040285"),
+        row("HP:2", "1/4", reference="PMID:2"),
+        row("HP:3", "0%"),
+        row("HP:3", "HP:0040283", reference="PMID:2"),
+        row("HP:1", "0/5"),
+        row("HP:1", "2/5", reference="PMID:2"),
+        row("HP:1", "0%", key="OMIM:2"),
+        row("HP:1", "", key="OMIM:2", reference="PMID:2"),
+    )
+    assert records.record("OMIM:1").positive == ("HP:1", "HP:2", "HP:3")
+    assert [(e.severity, e.kind, e.lines, e.ids) for e in records.report] == [
+        ("note", "mixed-share", (FIRST, FIRST + 1), ("OMIM:1", "HP:2")),
+        ("note", "mixed-share", (FIRST + 2, FIRST + 3), ("OMIM:1", "HP:3")),
+    ]
 
 
 def test_conflict_is_one_warning_with_its_lines(ontology: Ontology) -> None:
@@ -275,7 +339,7 @@ def test_conflict_is_one_warning_with_its_lines(ontology: Ontology) -> None:
         row("HP:2", "1/4"),
         row("HP:3"),
         row("HP:2", "0/5", "NOT"),
-        row("HP:2", qualifier="not", reference="PMID:2"),
+        row("HP:2", qualifier="NOT", reference="PMID:2"),
         row("HP:2", key="OMIM:2", qualifier="NOT"),
     )
     assert records.record("OMIM:1").positive == ("HP:2", "HP:3")
@@ -339,8 +403,10 @@ def test_rows_that_are_no_rows(ontology: Ontology) -> None:
         "OMIM:9\tcut off",
         row("HP:2", key=""),
         row("", key="OMIM:8"),
-        row("HP:2") + "\tshifted",
         row("HP:3") + "\t\t",
+        "\t" * 11,
+        "\t" * 3,
+        " \t" * 15,
     )
     assert records.keys == ("OMIM:1", "OMIM:8")
     assert records.record("OMIM:1").positive == ("HP:1", "HP:3")
@@ -348,8 +414,139 @@ def test_rows_that_are_no_rows(ontology: Ontology) -> None:
         ("columns", (FIRST + 1,)),
         ("empty-id", (FIRST + 2,)),
         ("empty-id", (FIRST + 3,)),
-        ("columns", (FIRST + 4,)),
     ]
+
+
+def test_rows_a_little_too_long_or_too_short_are_kept(ontology: Ontology) -> None:
+    def short(term: str, cells: int) -> str:
+        return "\t".join(row(term, "1/2").split("\t")[:cells])
+
+    records = read(
+        ontology,
+        short("HP:1", 11),
+        row("HP:2") + "\tmore",
+        short("HP:3", 10),
+        row("HP:3") + "\tx\ty",
+        short("HP:2", 11),
+    )
+    assert records.record("OMIM:1").positive == ("HP:1", "HP:2", "HP:3")
+    assert records.record("OMIM:1").annotations[0].rows[0].biocuration == ""
+    assert records.record("OMIM:1").annotations[0].frequency == Frequency(0.5, 0.5, 1, 2)
+    assert faults(records) == [
+        ("columns", (FIRST, FIRST + 4)),
+        ("columns", (FIRST + 1,)),
+        ("columns", (FIRST + 2,)),
+        ("columns", (FIRST + 3,)),
+    ]
+    said = [e.message for e in records.report.warnings]
+    assert [("left out" in m, "ignored" in m) for m in said] == [
+        (False, False),
+        (False, True),
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_a_repeated_header_is_no_row(ontology: Ontology) -> None:
+    again = [NEW.replace(" ", "\t"), "#version: 2025-01-01", OLD.replace(" ", "\t")]
+    records = read(ontology, row("HP:1"), *again, row("HP:2", key="OMIM:2"))
+    assert records.keys == ("OMIM:1", "OMIM:2")
+    assert [(e.severity, e.kind, e.lines) for e in records.report] == [
+        ("note", "repeated-header", (FIRST + 1, FIRST + 3))
+    ]
+
+
+def test_a_second_header_with_other_columns_is_refused(ontology: Ontology) -> None:
+    other = "\t".join(reversed(NEW.split(" ")))
+    with pytest.raises(ParseError) as caught:
+        read(ontology, row("HP:1"), other, row("HP:2"))
+    assert caught.value.line == FIRST + 1
+
+
+def test_diseases_that_lose_every_row_are_named_together(ontology: Ontology) -> None:
+    records = read(
+        ontology,
+        row("HP:5", key="OMIM:2"),
+        row("HP:1"),
+        row("HP:5"),
+        row("HP:1", key="OMIM:3", qualifier="absent"),
+        row("HP:2", key="OMIM:4", aspect="I"),
+    )
+    (entry,) = [e for e in records.report if e.kind == "no-usable-row"]
+    assert (entry.severity, entry.ids, entry.lines) == ("note", ("OMIM:2", "OMIM:3"), (FIRST, FIRST + 3))
+
+
+@pytest.mark.parametrize("rows", [(), ("", "# remark"), ("cut off", "cut\toff"), (row("HP:5"), row("HP:801"))])
+def test_a_file_without_a_usable_row_is_told(ontology: Ontology, rows: tuple[str, ...]) -> None:
+    records = read(ontology, *rows)
+    assert ("no-rows", (2,)) in faults(records)
+    assert len(records.term) == 0
+    with pytest.raises(ParseError):
+        read(ontology, *rows, strict=True)
+
+
+BRANCHED = """format-version: 1.2
+ontology: hp
+
+""" + "\n".join(
+    f"[Term]\nid: {term}\nname: n\n{parent}"
+    for term, parent in {
+        "HP:0000001": "",
+        **{f"HP:{n}": "is_a: HP:0000001\n" for n in ("0000118", "0000005", "0012823", "0031797", "0032443", "0040279")},
+        "HP:10": "is_a: HP:0000118\n",
+        "HP:20": "is_a: HP:0000005\nalt_id: HP:21\n",
+        "HP:30": "is_a: HP:0012823\n",
+        "HP:40": "is_a: HP:0031797\n",
+        "HP:50": "is_a: HP:0032443\n",
+        "HP:60": "is_a: HP:0040279\n",
+        "HP:70": "is_a: HP:0012823\nis_a: HP:10\n",
+        "HP:80": "is_a: HP:20\nis_a: HP:30\n",
+    }.items()
+)
+
+
+def test_a_sign_outside_phenotypic_abnormality_is_filed_by_its_branch() -> None:
+    branched = read_obo(BRANCHED.encode(), name="branched.obo")
+    terms = ("10", "20", "30", "40", "50", "60", "70", "80", "0000001", "0000118", "0012823", "21")
+    records = read(branched, *(row(f"HP:{term}") for term in terms), row("HP:20", key="OMIM:2"))
+    record = records.record("OMIM:1")
+    assert record.positive == ("HP:0000001", "HP:0000118", "HP:10", "HP:70")
+    assert {a.term: a.aspect for a in record.annotations if a.aspect != "phenotype"} == {
+        "HP:0012823": "modifier",
+        "HP:20": "inheritance",
+        "HP:30": "modifier",
+        "HP:40": "course",
+        "HP:50": "history",
+    }
+    assert records.record("OMIM:2").positive == ()
+    found = {e.ids[0]: (e.kind, e.lines) for e in records.report.warnings}
+    assert found == {
+        "HP:20": ("branch", (FIRST + 1, FIRST + 11, FIRST + 12)),
+        "HP:30": ("branch", (FIRST + 2,)),
+        "HP:40": ("branch", (FIRST + 3,)),
+        "HP:50": ("branch", (FIRST + 4,)),
+        "HP:60": ("branch", (FIRST + 5,)),
+        "HP:80": ("branch", (FIRST + 7,)),
+        "HP:0012823": ("branch", (FIRST + 10,)),
+    }
+    left_out = {e.ids[0] for e in records.report.warnings if "left out" in e.message}
+    assert left_out == {"HP:60", "HP:80"}
+
+
+def test_rows_with_an_aspect_of_their_own_keep_it() -> None:
+    branched = read_obo(BRANCHED.encode(), name="branched.obo")
+    records = read(branched, row("HP:20", aspect="I"), row("HP:10", aspect="C"), row("HP:60", aspect="M"))
+    assert len(records.report) == 0
+    assert [(a.term, a.aspect) for a in records.record("OMIM:1").annotations] == [
+        ("HP:20", "inheritance"),
+        ("HP:10", "course"),
+        ("HP:60", "modifier"),
+    ]
+
+
+def test_counts_that_make_no_sense_say_so(ontology: Ontology) -> None:
+    assert "make no sense" in read(ontology, row(frequency="5/0")).report.warnings[0].message
+    assert "nobody was examined" in read(ontology, row(frequency="0/0")).report.warnings[0].message
 
 
 def test_strict_names_the_first_fault_of_the_file(ontology: Ontology) -> None:

@@ -21,6 +21,7 @@ from sma_gpu.ontologies.readers.obo import can_read, read_obo
 from sma_gpu.ontologies.readers.obo_syntax import (
     is_iso_date,
     logical_lines,
+    qualifier_keys,
     read_header_date,
     read_ids,
     read_quoted,
@@ -50,7 +51,8 @@ def only_warning(ontology: Ontology) -> tuple[str, tuple[int, ...]]:
 
 
 def term(*clauses: str, number: int = 2) -> str:
-    return "\n".join(["[Term]", f"id: EX:{number}", *clauses]) + "\n\n"
+    named = clauses if any(clause.startswith("name") for clause in clauses) else (*clauses, f"name: n{number}")
+    return "\n".join(["[Term]", f"id: EX:{number}", *named]) + "\n\n"
 
 
 @pytest.mark.parametrize(
@@ -101,8 +103,9 @@ def test_a_missing_id_costs_its_line(line: str) -> None:
     ("value", "name", "kind"),
     [
         (r"a\!b", "a!b", ""),
+        ("a {}", "a", ""),
+        ("a {} b", "a {} b", ""),
         ("a!b", "a", "comment-in-text"),
-        ("a ! b", "a", "comment-in-text"),
         (r"tab\tblank\Wend", "tab\tblank end", ""),
         (r"\{8\}", "{8}", ""),
         (r"back\\slash", r"back\slash", ""),
@@ -140,6 +143,12 @@ def test_names(value: str, name: str, kind: str) -> None:
         ('def: "a" [free one, free two]', "a", ("free one", "free two"), "loose-xref"),
         ('def: "a" [EX:1', "a", ("EX:1",), "unclosed-list"),
         ('def: "a"', "a", (), "no-references"),
+        ('def: "a" {source="A[1]"}', "a", (), "no-references"),
+        ('def: "a" ! see [1]', "a", (), "no-references"),
+        ('def: "a" {source="A[1]"} [EX:1]', "a", ("EX:1",), ""),
+        ('def: "see [1] x" [EX:1]', "see [1] x", ("EX:1",), ""),
+        ('def: "a" [EX:1, EX:"q"]', "a", ("EX:1", 'EX:"q"'), "loose-xref"),
+        ('def: "a" [EX:"q", EX:1]', "a", ('EX:"q"', "EX:1"), "loose-xref"),
         ('def: "a" [EX:1] tail', "a", ("EX:1",), "text-behind-list"),
         ("def: bare text", "bare text", (), "unquoted-text"),
         ('def: "never closed', "never closed", (), "unquoted-text"),
@@ -163,12 +172,27 @@ def test_definitions(line: str, text: str, references: tuple[str, ...], kind: st
         ('synonym: "a" SENSU []', [("a", "RELATED")], "bad-scope"),
         ('synonym: "a" EXACT', [("a", "EXACT")], "no-references"),
         ("synonym: a EXACT []", [], "unquoted-text"),
+        ('synonym: "a EXACT []', [], "unquoted-text"),
+        ('synonym: "a" exact []', [("a", "EXACT")], "odd-scope"),
+        ('synonym: "a" Narrow layperson []', [("a", "NARROW")], "odd-scope"),
+        ('synonym: "a" EXACT one two []', [("a", "EXACT")], "extra-words"),
+        ('synonym: "a" EXACT BROAD []', [("a", "EXACT")], "extra-words"),
+        ('broad_synonym: "a" EXACT []', [("a", "BROAD")], "extra-words"),
+        ('synonym: "a" EXACT {source="A[1]"} []', [("a", "EXACT")], ""),
+        ('synonym: "" EXACT []', [], "empty-synonym"),
     ],
 )
 def test_synonyms(line: str, synonyms: list[tuple[str, str]], kind: str) -> None:
     found = read(term(line))
     assert [(s.text, s.scope) for s in found.term("EX:2").synonyms] == synonyms
     assert [(e.kind, e.lines) for e in found.report] == ([(kind, (10,))] if kind else [])
+
+
+def test_a_synonym_left_out_is_spelled_out() -> None:
+    found = read(term("synonym: a EXACT []", 'synonym: "b EXACT []'))
+    first, second = (e.message for e in found.report.warnings)
+    assert "is not in quotation marks" in first and "'a EXACT []' was left out" in first
+    assert "has no closing quotation mark" in second and "'\"b EXACT []' was left out" in second
 
 
 def test_a_synonym_counts_once_per_scope() -> None:
@@ -292,6 +316,38 @@ def test_a_missing_file_and_a_text_stream() -> None:
         read_obo("/nowhere/at/all.obo")
     with pytest.raises(TypeError):
         read_obo(io.StringIO(HEAD + ROOT))  # type: ignore[arg-type]
+
+
+def test_loader_and_reader_take_the_same_files() -> None:
+    for content in (
+        b"ontology: ex\r\r[Term]\rid: EX:1\rname: r\r",
+        b"! made by x\rformat-version: 1.2\r\r[Term]\rid: EX:1\rname: r\r",
+        b"! license\n" * 10000 + b"[Term]\nid: EX:1\nname: r\n",
+        b"\xef\xbb\xbf\xef\xbb\xbf[Term]\nid: EX:1\nname: r\n",
+        "\u200b[Term]\nid: EX:1\nname: r\n".encode(),
+        b" \t[ term ]\nid: EX:1\nname: r\n",
+    ):
+        for read_one in (read_obo, load_ontology):
+            assert read_one(content).ids == ("EX:1",)
+    assert not can_read(b"\n" * 200000 + b"x" + b" " * 200000)
+
+
+@pytest.mark.parametrize(
+    ("content", "look"),
+    [
+        (b"<!DOCTYPE html>\n<pre>\nformat-version: 1.2\n[Term]\nid: EX:1\n</pre>", "a web page (HTML)"),
+        (b"\xef\xbb\xbf \n<HTML><pre>\n[Term]\nid: EX:1\n", "a web page (HTML)"),
+        (b'<?xml version="1.0"?>\n<rdf:RDF/>\n[Term]\nid: EX:1\n', "OWL or other RDF in XML"),
+        (b"<table>\n[Term]\nid: EX:1\n</table>", "it looks like XML"),
+        ((HEAD + ROOT).encode("utf-16-le"), "UTF-16 without a byte-order mark"),
+        (b"\x00\x01\x02\x03 nothing known", "binary or compressed in a way that is not read"),
+    ],
+)
+def test_what_only_resembles_obo_is_refused_by_its_looks(content: bytes, look: str) -> None:
+    for read_one in (read_obo, load_ontology):
+        with pytest.raises(ParseError) as refused:
+            read_one(content)
+        assert look in refused.value.found
 
 
 def test_sniffing() -> None:
@@ -484,7 +540,7 @@ def test_conditional_inclusions_draw_no_edge() -> None:
 def test_strict_names_the_first_line_whatever_was_noticed_first() -> None:
     text = term("is_a: EX:2", "is_a: EX:1") + term("is_a: EX:1 root", number=3)
     lenient = read(text)
-    assert [e.lines for e in lenient.report.warnings] == [(15,), (10,)]
+    assert [e.lines for e in lenient.report.warnings] == [(16,), (10,)]
     with pytest.raises(ParseError) as refused:
         read(text, strict=True)
     assert refused.value.line == 10
@@ -576,3 +632,205 @@ def test_no_line_breaks_the_reader(lines: list[str], tail: bytes) -> None:
         return
     assert found.live_count >= 1
     assert found.ids == tuple(sorted(found.ids))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("root ! the root", "root"), ('root {source="x"} ! the root', "root"), ("a !b", "a"), ("! all", "")],
+)
+def test_a_legal_comment_behind_a_name_is_a_note(value: str, text: str) -> None:
+    found = read(term(f"name: {value}") + term(f"name: {value}", number=3))
+    assert found.term("EX:2").name == text
+    assert not found.report.warnings
+    assert [e.lines for e in found.report if e.kind == "comment"] == [(10, 14)]  # one note for all of them
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("is_a: EX:1, EX:3", "text-behind-id"),
+        ("is_a: EX:1,EX:3", "text-behind-id"),
+        ('is_a: "EX:1", "EX:3"', "text-behind-id"),
+        ("is_a: EX:1;", "odd-id"),
+        ("is_a: EX:1, ! root", "odd-id"),
+        ('is_a: "EX:1"', "odd-id"),
+        ("is_a: EX:1}", "odd-id"),
+        ("is_a: EX:1\u200b", "odd-id"),
+        ("is_a: \u200bEX:1\ufeff ! root", "odd-id"),
+        ("is_a: EX\u2060:1", "odd-id"),
+        ('is_a: {x="y"} EX:1', "text-behind-id"),
+        ('is_a: EX:1 {a="b"} {c="d"} ! root', "text-behind-id"),
+    ],
+)
+def test_what_clings_to_an_id_makes_no_new_id(line: str, kind: str) -> None:
+    found = read(term(line))
+    assert found.ids == ("EX:1", "EX:2")
+    assert found.term("EX:2").parents == ("EX:1",)
+    assert only_warning(found) == (kind, (10,))
+
+
+def test_a_comma_inside_an_id_belongs_to_it() -> None:
+    found = read(
+        term("is_a: CHEM:1,2-x", r"is_a: EX\,1") + "[Term]\nid: CHEM:1,2-x\nname: c\n\n[Term]\nid: EX,1\nname: d\n"
+    )
+    assert found.term("EX:2").parents == ("CHEM:1,2-x", "EX,1")
+    assert len(found.report) == 0
+
+
+def test_ids_never_come_from_a_qualifier_block() -> None:
+    found = read(
+        term('relationship: part_of {x="y"} EX:1', "relationship: part_of {x=y EX:1") + "[Typedef]\nid: part_of\n"
+    )
+    assert found.term("EX:2").relations == (("part_of", "EX:1"),)
+    assert found.ids == ("EX:1", "EX:2")
+    assert [(e.kind, e.lines) for e in found.report] == [("text-behind-id", (10,)), ("missing-id", (11,))]
+
+
+def test_a_list_of_replacements_is_read_whole_and_so_not_followed() -> None:
+    found = read(
+        term("name: two")
+        + term("is_obsolete: true", "replaced_by: EX:1, EX:2", number=3)
+        + term("is_obsolete: true", 'consider: EX:1 "EX:2"', number=4)
+        + term("is_obsolete: true", "replaced_by: EX:1 the root", number=5)
+    )
+    assert found.resolve("EX:3").status == "retired"
+    assert found.resolve("EX:3").candidates == found.resolve("EX:4").candidates == ("EX:1", "EX:2")
+    assert found.resolve("EX:5").used == "EX:1"
+    assert [e.kind for e in found.report] == ["several-ids", "several-ids", "text-behind-id"]
+
+
+def test_qualifier_keys_are_read_from_the_block_alone() -> None:
+    assert qualifier_keys('EX:1 {a="b, c=d", e = f g , h=} ! i=j') == {"a", "e", "h"}
+    assert qualifier_keys("EX:1 ! {a=b}") == qualifier_keys("EX:1 {a b}") == frozenset()
+    for line in (
+        'is_a: EX:1 {comment="see gci_relation docs"} ! root',
+        'is_a: EX:1 {comment="x, gci_relation=y"}',
+        "is_a: EX:1 {source=x} ! {gci_relation=y}",
+        "is_a: EX:1 ! gci_relation {",
+    ):
+        found = read(term(line))
+        assert found.term("EX:2").parents == ("EX:1",)
+        assert len(found.report) == 0
+
+
+def test_marks_where_files_were_joined() -> None:
+    one, two = HEAD + ROOT, term("name: two", "is_a: EX:1")
+    found = read_obo(("\ufeff\ufeff" + one + "\ufeff" + two.replace("EX:1\n", "EX:1\ufeff\n")).encode())
+    assert found.header["format-version"] == ("1.4",)
+    assert found.term("EX:2").parents == ("EX:1",)
+    assert len(found.report) == 0
+
+
+def test_invisible_characters_stay_in_names_and_go_from_ids() -> None:
+    found = read("\u200b[Term]\nid:\u200bEX:2\nname: a\u200db\n\u200bis_a: EX:1\n")
+    assert found.ids == ("EX:1", "EX:2")
+    assert (found.term("EX:2").name, found.term("EX:2").parents) == ("a\u200db", ("EX:1",))
+    assert [(e.severity, e.kind, e.lines) for e in found.report] == [
+        ("warning", "stanza-head", (8,)),
+        ("warning", "odd-tag", (11,)),
+        ("warning", "odd-id", (9,)),
+    ]
+
+
+def test_nul_characters_cost_one_warning_a_line() -> None:
+    found = read_obo((HEAD + ROOT + term("name: t\0w\0o", "is_a: \0EX:1")).encode())
+    assert (found.term("EX:2").name, found.term("EX:2").parents) == ("two", ("EX:1",))
+    assert [(e.kind, e.lines) for e in found.report] == [("encoding", (10,)), ("encoding", (11,))]
+
+
+def test_tags_in_another_spelling() -> None:
+    found = read_obo(
+        b"Format-Version: 1.4\ndata_version: 7\n\n[Term]\nID: EX:1\nNAME: root\n\n"
+        b"[Term]\nid: EX:2\nname: two\nIs_A: EX:1\nis-a: EX:1\nfrobnicate: x\n\n[Typedef]\nId: r\nName: rel\n"
+    )
+    assert (found.version, found.header["format-version"]) == ("7", ("1.4",))
+    assert (found.term("EX:1").name, found.term("EX:2").parents) == ("root", ("EX:1",))
+    assert (found.relation_ids, found.relation_names) == (("r",), ("rel",))
+    assert {n for e in found.report.warnings if e.kind == "odd-tag" for n in e.lines} == {1, 2, 5, 6, 11, 12, 16, 17}
+    assert [e.kind for e in found.report.notes] == ["unknown-tag"]
+
+
+def test_retired_and_not_retired_in_one_stanza() -> None:
+    found = read(term("is_obsolete: true", "is_obsolete: false"))
+    assert found.resolve("EX:2").status == "retired"
+    assert only_warning(found) == ("half-retired", (9, 10, 11))
+
+
+def test_properties_that_say_what_obo_has_tags_for() -> None:
+    address = "http://purl.obolibrary.org/obo/"
+    found = read(
+        term("is_obsolete: true", "property_value: IAO:0100001 EX:1")
+        + term('property_value: owl:deprecated "true" xsd:boolean', number=3)
+        + term(
+            "is_obsolete: true",
+            f'property_value: {address}IAO_0100001 "{address}EX_1" xsd:anyURI',
+            number=4,
+        )
+        + term(
+            'property_value: owl:deprecated "false" xsd:boolean', 'property_value: IAO:0000233 "x" xsd:string', number=5
+        )
+    )
+    assert found.resolve("EX:2").used == found.resolve("EX:4").used == "EX:1"
+    assert found.resolve("EX:3").status == "retired"
+    assert found.ids == ("EX:1", "EX:5")
+    assert [(e.severity, e.kind, e.lines) for e in found.report] == [
+        ("note", "property", (11, 22)),
+        ("note", "property", (16,)),
+    ]
+
+
+def test_header_macros_are_noted() -> None:
+    found = read_obo(("treat-xrefs-as-is_a: EX\n" + HEAD + ROOT).encode())
+    assert [(e.severity, e.kind, e.lines) for e in found.report] == [("note", "macro", (1,))]
+
+
+def test_terms_without_a_name_share_one_note() -> None:
+    found = read("[Term]\nid: EX:2\n\n[Term]\nid: EX:3\nname:\n\n[Term]\nid: EX:4\nis_obsolete: true\n")
+    (note,) = found.report
+    assert (note.severity, note.kind, note.lines, note.ids) == ("note", "nameless", (9, 12), ("EX:2", "EX:3"))
+
+
+def test_a_stray_backslash_takes_no_stanza_with_it() -> None:
+    found = read("[Term]\nid: EX:2\nname: path C:\\\n\n[Term]\nid: EX:3\nname: three\\\n[Term]\nid: EX:4\nname: four\n")
+    assert found.ids == ("EX:1", "EX:2", "EX:3", "EX:4")
+    assert tuple(found.names) == ("root", "path C:", "three", "four")
+    assert len(found.report) == 0
+
+
+def test_a_stanza_without_id_is_one_fault() -> None:
+    found = read("[Term]\nid:\nname: x\n\n[Term]\nid: ! c\nid: EX:2\nname: y\n")
+    assert [(e.kind, e.lines) for e in found.report] == [("no-id", (8, 9)), ("missing-id", (13,))]
+    assert found.ids == ("EX:1", "EX:2")
+
+
+def test_size_alone_takes_no_time() -> None:
+    # Quadratic work on any of these takes from half a minute to an hour; together they take a few seconds.
+    size = 20000
+    texts = [
+        "".join(
+            f"[Term]\nid: R:{n}\nis_obsolete: true\nreplaced_by: {f'R:{n + 1}' if n < size else 'EX:1'}\n"
+            for n in range(size + 1)
+        ),
+        "".join(
+            f"[Term]\nid: R:{n:06}\nis_obsolete: true\nreplaced_by: R:{n + 1:06}\nreplaced_by: R:{max(n, 1) - 1:06}\n"
+            for n in range(size)
+        ),
+        term(*["is_a: EX:1"] * size),
+        ROOT * size,
+        term(*(f"relationship: r{n} EX:1" for n in range(size))),
+        term(*(f'def: "x" [A:{n}]' for n in range(size))),
+        "".join(f"[Term]\nid: R:{n}\nis_obsolete: true\nreplaced_by: EX:1\n" for n in range(size))
+        + term(*(f"is_a: R:{n}" for n in range(size))),
+        "".join(
+            f"[Term]\nid: R:{n}\nis_obsolete: true\nreplaced_by: R:{n + 1}\nconsider: L:{n}\n[Term]\nid: L:{n}\n"
+            for n in range(size // 5)
+        ),
+        term("name: " + "a\\\n" * size),
+        term("name: " + "{" * size, "name: " + "{a=b} " * size, "name: " + '{a="b",' * size),
+        term("is_a: " + "{a=b} " * size, "is_a: " + '{a="b",' * size, "is_a: " + "EX:1," * size),
+        term('def: "x" ' + '{a="[' * size, 'synonym: "x" ' + '" {' * size + "[]"),
+    ]
+    start = time.process_time()
+    for text in texts:
+        assert read(text).live_count >= 1
+    assert time.process_time() - start < 60

@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import lzma
+import os
 import sys
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -104,8 +106,83 @@ def test_no_features_is_legal(features: dict[str, Any]) -> None:
 
 
 def test_ids_stand_as_written_repeats_included() -> None:
-    record = read_phenopacket(as_bytes(packet("a", "HP:2", "hp:1", "HP:2", "HP:0000001 ")))
-    assert record.observed == ("HP:2", "hp:1", "HP:2", "HP:0000001 ")
+    record = read_phenopacket(as_bytes(packet("a", "HP:2", "hp:1", "HP:2")))
+    assert (record.observed, record.notes) == (("HP:2", "hp:1", "HP:2"), ())
+
+
+def test_blanks_around_ids_are_no_part_of_them_and_are_noted() -> None:
+    value = packet(" a ", "HP:1 ", "\u00a0HP:2", diseases=[{"term": {"id": "\tD:1"}}])
+    record = read_phenopacket(as_bytes(value), name="p.json")
+    assert (record.id, record.observed, record.labels) == ("a", ("HP:1", "HP:2"), ("D:1",))
+    assert [(e.severity, e.kind, e.where, e.ids) for e in record.notes] == [
+        ("note", "padded-id", "id", ("a",)),
+        ("note", "padded-id", "phenotypicFeatures[0]", ("HP:1",)),
+        ("note", "padded-id", "phenotypicFeatures[1]", ("HP:2",)),
+        ("note", "padded-id", "diseases[0]", ("D:1",)),
+    ]
+    (record,) = good(stdin(lines('{"id": " r ", "observed": ["HP:1", "", " HP:2"], "excluded": ["  "]}')))
+    assert (record.id, record.observed, record.excluded) == ("r", ("HP:1", "HP:2"), ())
+    assert [(e.severity, e.kind, e.where, e.path) for e in record.notes] == [
+        ("note", "padded-id", "id", "<stdin>:1"),
+        ("warning", "empty-id", "observed[1]", "<stdin>:1"),
+        ("note", "padded-id", "observed[2]", "<stdin>:1"),
+        ("warning", "empty-id", "excluded[0]", "<stdin>:1"),
+    ]
+    with pytest.raises(QueryError, match="two records have this id"):
+        stdin(lines('{"id": "a", "observed": []}', '{"id": "a ", "observed": 3}'))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["phenotypicfeatures", "phenotypicFeature", "Phenotypic_Features", "phenotypic-features", "phenotypic_feature"],
+)
+def test_features_under_a_misspelt_name_cost_the_record(name: str) -> None:
+    for other in ({"subject": {}}, {}):
+        value = {"id": "a", name: [feature("HP:1")], **other}
+        with pytest.raises(QueryError) as caught:
+            read_phenopacket(as_bytes(value))
+        assert name in caught.value.asked
+        assert "phenotypicFeatures" in caught.value.do
+        assert [(r.id, r.error.asked.count(name)) for r in bad(stdin(json.dumps(value).encode()))] == [("a", 1)]
+
+
+def test_a_null_proband_makes_no_family() -> None:
+    record = read_phenopacket(as_bytes(packet("a", "HP:1", proband=None, members=None)))
+    assert record.observed == ("HP:1",)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_json_has_not_are_refused(number: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_phenopacket(f'{{"id": "a", "phenotypicFeatures": [], "x": {number}}}'.encode())
+    assert number in caught.value.found
+
+
+HALVES = {
+    "id": '{"id": "a\\ud800", "phenotypicFeatures": []}',
+    "term": '{"id": "a", "phenotypicFeatures": [{"type": {"id": "HP:1\\uDFFF"}}]}',
+    "name": '{"id": "a", "phenotypicFeatures": [], "\\ud800": 1}',
+    "yaml": 'id: "a\\ud800"\nphenotypicFeatures: []\n',
+    "yaml list": 'id: a\nphenotypicFeatures: []\nx: ["\\ud800"]\n',
+}
+
+
+@pytest.mark.parametrize("which", HALVES)
+def test_half_a_character_costs_the_record(which: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_phenopacket(HALVES[which].encode())
+    assert caught.value.found.startswith("the text")
+    assert "half" in caught.value.found
+    "".join(caught.value.as_dict().values()).encode()
+    assert read_phenopacket(b'{"id": "a\\ud83d\\ude00\\\\ud800", "phenotypicFeatures": []}').id == "a\U0001f600\\ud800"
+
+
+def test_a_name_given_twice_among_many_is_found_at_once() -> None:
+    names = ",".join(f'"k{i}": 1' for i in range(50_000))
+    with pytest.raises(QueryError, match="'z' twice"):
+        read_phenopacket(f'{{"id": "a", {names}, "z": 1, "z": 2}}'.encode())
+    with pytest.raises(QueryError, match="'k2999' twice"):
+        read_phenopacket(("id: a\n" + "".join(f"k{i}: 1\n" for i in range(3000)) + "k2999: 2\n").encode())
 
 
 def test_labels_are_diagnoses_and_solved_interpretations_once_each() -> None:
@@ -199,11 +276,19 @@ def test_yaml() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["id: [", "id: a\n---\nid: b\n", "a: !!python/object:os.system {}\n", "id: 2026-13-45\n"]
+    "text",
+    [
+        "id: [",
+        "1: a\nyes: b\n2020-01-01: c\n",
+        "id: a\n---\nid: b\n",
+        "a: !!python/object:os.system {}\n",
+        "id: 2026-13-45\n",
+    ],
 )
 def test_yaml_that_cannot_be_read(text: str) -> None:
     with pytest.raises(QueryError):
         read_phenopacket(text.encode())
+    assert len(bad(stdin(text.encode()))) == 1
 
 
 def test_without_pyyaml_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +307,16 @@ def test_broken_json_is_a_query_error(content: bytes) -> None:
 
 def test_encodings() -> None:
     text = json.dumps(packet("\u00e4"), ensure_ascii=False)
-    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+    batch = lines('{"id": "\u00e4", "observed": []}', '{"id": "b", "observed": []}').decode()
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"):
         assert read_phenopacket(text.encode(encoding)).id == "\u00e4"
+        assert [r.id for r in good(stdin(batch.encode(encoding)))] == ["\u00e4", "b"]
+
+
+def test_bytes_that_are_no_utf_16_cost_their_line() -> None:
+    whole = lines('{"id": "a", "observed": []}', '{"id": "b", "observed": []}').decode().encode("utf-16")
+    found = stdin(whole[:-3])
+    assert ([r.id for r in good(found)], [r.where for r in bad(found)]) == (["a"], ["<stdin>:2"])
 
 
 # JSON lines
@@ -276,7 +369,16 @@ BAD_LINES = {
     "number among signs": ('{"id": "x", "observed": ["HP:1", 5]}', "x"),
     "bad excluded": ('{"id": "x", "observed": ["HP:1"], "excluded": {"HP:2": true}}', "x"),
     "name twice": ('{"id": "x", "observed": ["HP:1"], "observed": ["HP:2"]}', None),
-    "phenopacket": (json.dumps(packet("x", "HP:1")), "x"),
+    "family": (json.dumps({"id": "x", "proband": packet("y", "HP:1")}), "x"),
+    "phenopacket without an id": (json.dumps(packet("", "HP:1")), None),
+    "half a character": ('{"id": "x\\ud800", "observed": ["HP:1"]}', None),
+    "half a character among signs": ('{"id": "x", "observed": ["\\udc00"]}', None),
+    "no number": ('{"id": "x", "observed": [], "age": NaN}', None),
+    **{
+        f"{name} beside observed": (json.dumps({"id": "x", "observed": ["HP:1"], name: ["HP:2"]}), "x")
+        for name in ("exclude", "Excluded", "negated", "absent", "observe", "Observed", "not_observed")
+    },
+    "Observed alone": ('{"id": "x", "Observed": ["HP:1"]}', "x"),
 }
 
 
@@ -293,6 +395,64 @@ def test_one_bad_line_is_one_bad_record(which: str, place: int) -> None:
     assert [r.id for r in good(found)] == ["a", "b"]
     assert found.records.index(fault) == place
     assert all(fault.error.as_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("name", "right"), [("exclude", "excluded"), ("negated", "excluded"), ("Observed", "observed")]
+)
+def test_a_misspelt_key_is_named_with_the_right_spelling(name: str, right: str) -> None:
+    for indent in (None, 1):
+        (record,) = bad(stdin(json.dumps({"id": "x", name: ["HP:2"]}, indent=indent).encode()))
+        assert name in record.error.asked
+        assert right in record.error.do
+
+
+def test_null_for_excluded_is_none() -> None:
+    assert good(stdin(lines('{"id": "a", "observed": ["HP:1"], "excluded": null}')))[0].excluded == ()
+
+
+def test_phenopackets_one_a_line() -> None:
+    rows = [json.dumps(packet(key, "HP:1", diseases=[{"term": {"id": "D:1"}}])) for key in "ab"]
+    found = stdin(lines(*rows, '{"id": "c", "observed": ["HP:2"]}', "nonsense"))
+    assert found.form == "jsonl"
+    assert [(r.id, r.labels, r.where) for r in good(found)] == [
+        ("a", ("D:1",), "<stdin>:1"),
+        ("b", ("D:1",), "<stdin>:2"),
+        ("c", (), "<stdin>:3"),
+    ]
+    assert [r.where for r in bad(found)] == ["<stdin>:4"]
+    assert len(good(stdin(lines("nonsense", *rows)))) == 2
+
+
+@pytest.mark.parametrize("text", ['{"id": "a", "observed": ["HP:1"', '{"id": "a", "observed": [}\n\n'])
+def test_one_broken_line_is_told_by_its_number(text: str) -> None:
+    found = stdin(text.encode())
+    assert (found.form, [r.where for r in bad(found)], len(found.records)) == ("jsonl", ["<stdin>:1"], 1)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("item", [{"id": "a", "observed": []}, packet("a", "HP:1")])
+def test_an_array_of_records_is_refused_with_the_form_to_give(item: dict[str, Any], indent: int | None) -> None:
+    found = stdin(json.dumps([item, {**item, "id": "b"}], indent=indent).encode())
+    (record,) = bad(found)
+    assert len(found.records) == 1
+    assert "a list of 2" in record.error.found
+    assert "one object per line" in record.error.do
+
+
+def test_carriage_returns_alone_end_lines() -> None:
+    found = stdin(b'{"id": "a", "observed": []}\r\r{"id": "b", "observed": []}\rnonsense\r')
+    assert [r.where for r in found.records] == ["<stdin>:1", "<stdin>:3", "<stdin>:4"]
+    assert [r.id for r in good(found)] == ["a", "b"]
+
+
+def test_a_pipe_can_be_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b'{"id": "a", "observed": []}\n',))
+    writer.start()
+    assert [r.id for r in good(read_patients(pipe))] == ["a"]
+    writer.join()
 
 
 def test_bytes_that_are_no_text_cost_their_line() -> None:
@@ -413,7 +573,9 @@ def test_a_folder_and_its_archive_are_read_alike(tmp_path: Path) -> None:
         ]
         assert [r.where for r in bad(found)] == ["broken.json"]
         assert [(e.kind, e.severity, e.where) for e in found.notes] == [
-            ("other-file", "note", name) for name in (".hidden.json", "README.md", "table.tsv")
+            ("hidden", "note", ""),
+            ("other-file", "note", "README.md"),
+            ("other-file", "note", "table.tsv"),
         ]
     assert folder.sha256 == archive.sha256
 
@@ -458,6 +620,92 @@ def test_archives_of_one_file(tmp_path: Path) -> None:
     assert (read_patients(path).form, [r.id for r in read_patients(path).records]) == ("zip", ["p"])
 
 
+LITTER = {"d/": b"", "__MACOSX/d/._patients.jsonl": b"\0\5", ".DS_Store": b"x", "d/.git/config": b"{}"}
+
+
+def test_litter_in_an_archive_is_counted_in_one_note(tmp_path: Path) -> None:
+    path = tmp_path / "one.zip"
+    rows = lines('{"id": "a", "observed": ["HP:1"]}', '{"id": "b", "observed": []}')
+    path.write_bytes(zipped({**LITTER, "d/patients.jsonl": rows}))
+    found = read_patients(path)
+    assert (found.form, [r.id for r in good(found)], bad(found)) == ("jsonl", ["a", "b"], [])
+    assert found.sha256 == read_patients("-", stdin=io.BytesIO(rows)).sha256
+    (note,) = found.notes
+    assert (note.kind, note.severity, "3 hidden files" in note.message) == ("hidden", "note", True)
+    path.write_bytes(zipped(LITTER))
+    with pytest.raises(QueryError):
+        read_patients(path)
+
+
+def test_members_are_told_by_their_content(tmp_path: Path) -> None:
+    files = {
+        "a.phenopacket": as_bytes(packet("a", "HP:1")),
+        "b": YAML.encode(),
+        "c.txt": lines('{"id": "c1", "observed": ["HP:1"]}', "nonsense", '{"id": "c2", "observed": []}'),
+        "d.json": lines('{"id": "d1", "observed": []}', json.dumps(packet("d2", "HP:1"))),
+        "e.jsonl": lines('{"id": "e", "observed": []}'),
+        "f.csv": b"id,observed\n",
+        "g.json": b'{"name": "a package"}',
+        "h.bin": bytes(range(256)),
+        "i.dat": gzip.compress(as_bytes(packet("i"))),
+        "j.json": b"",
+    }
+    (tmp_path / "packed").write_bytes(zipped(files))
+    (tmp_path / "folder").mkdir()
+    for name, content in files.items():
+        (tmp_path / "folder" / name).write_bytes(content)
+    for found in (read_patients(tmp_path / "packed"), read_patients(tmp_path / "folder")):
+        assert [(r.id, r.where) for r in found.records] == [
+            ("a", "a.phenopacket"),
+            ("y1", "b"),
+            ("c1", "c.txt:1"),
+            (None, "c.txt:2"),
+            ("c2", "c.txt:3"),
+            ("d1", "d.json:1"),
+            ("d2", "d.json:2"),
+            ("e", "e.jsonl"),
+            (None, "g.json"),
+            ("i", "i.dat"),
+            (None, "j.json"),
+        ]
+        assert [(e.kind, e.where) for e in found.notes] == [("other-file", "f.csv"), ("other-file", "h.bin")]
+
+
+def test_what_a_folder_holds_besides_files(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "folder" / "inner", tmp_path / "outer"
+    for folder, key in ((inner, "a"), (outer, "b")):
+        folder.mkdir(parents=True)
+        (folder / "p.json").write_bytes(as_bytes(packet(key)))
+    (tmp_path / "folder" / "link").symlink_to(outer)
+    (tmp_path / "folder" / "loop").symlink_to(tmp_path / "folder")
+    (tmp_path / "folder" / "gone.json").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "folder" / "pipe.json")
+    found = read_patients(tmp_path / "folder")
+    assert [(r.id, r.where) for r in found.records] == [(None, "gone.json"), ("a", "inner/p.json")]
+    assert [(e.kind, e.where) for e in found.notes] == [
+        ("linked-folder", "link"),
+        ("linked-folder", "loop"),
+        ("other-file", "pipe.json"),
+    ]
+
+
+def test_a_folder_of_links_alone_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "link").symlink_to(tmp_path / "far")
+    with pytest.raises(QueryError) as caught:
+        read_patients(tmp_path / "near")
+    assert "link is a link to a folder" in caught.value.found
+
+
+def test_names_of_files_that_are_no_text_can_be_written(tmp_path: Path) -> None:
+    place = os.fsencode(tmp_path) + b"/\xff.json"
+    with open(place, "wb") as file:
+        file.write(as_bytes(packet("a")))
+    (record,) = read_patients(tmp_path).records
+    assert record.where == "\\xff.json"
+
+
 def test_damaged_archives(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     whole = zipped({"a.json": as_bytes(packet("a", *["HP:1"] * 200)), "b.json": as_bytes(packet("b"))})
@@ -471,3 +719,21 @@ def test_damaged_archives(tmp_path: Path) -> None:
     path.write_bytes(zipped({}))
     with pytest.raises(QueryError):
         read_patients(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["observation_date", "observer", "excluded_by", "absenteeism", "negatives_of_film_roll"]
+)
+def test_other_fields_may_have_similar_names(name: str) -> None:
+    line = json.dumps({"id": "a", "observed": ["HP:1"], name: "x"}).encode()
+    (record,) = read_patients("-", stdin=io.BytesIO(line)).records
+    assert isinstance(record, PatientRecord)
+
+
+@pytest.mark.parametrize(
+    "name", ["exclude", "Excluded", "negated", "absent", "observe", "Observed", "excluded_terms", "exclusions"]
+)
+def test_a_misspelt_field_of_signs_costs_its_record(name: str) -> None:
+    line = json.dumps({"id": "a", "observed": ["HP:1"], name: ["HP:2"]}).encode()
+    (record,) = read_patients("-", stdin=io.BytesIO(line)).records
+    assert isinstance(record, BadRecord)
