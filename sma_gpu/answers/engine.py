@@ -9,8 +9,7 @@ from ..cases import EncodedQuery, encode_query
 from ..ontologies.domains import open_domain
 from ..ops import choose
 from ..ops.registry import AUTO
-from ..retrieval import OpenQuery, explain, open_query
-from ..retrieval.search import check_k
+from ..retrieval import OpenQuery, check_k, explain, open_query
 from ..scoring import Dials
 from ..trust import NOTHING_FITS, Abstention, novelty, why_abstain
 from . import answer as shape

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
 from ..ontologies.mount import Mounted
 from ..ops.registry import AUTO
-from ..retrieval import Index, explain, open_query
-from ..retrieval.search import check_k
+from ..retrieval import Index, check_k, explain, open_query
 from ..scoring import Dials, to_bits
 from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
 from .protocol import IndexItem, Query, Retrieved

@@ -3,7 +3,7 @@
 from .explain import Contradiction, Explanation, Inference, Pairing, explain
 from .hits import Hits
 from .index import Index
-from .search import OpenQuery, Standing, Top, open_query
+from .search import OpenQuery, Standing, Top, check_k, open_query
 
 __all__ = [
     "Contradiction",
@@ -15,6 +15,7 @@ __all__ = [
     "Pairing",
     "Standing",
     "Top",
+    "check_k",
     "explain",
     "open_query",
 ]

@@ -22,7 +22,7 @@ from ..scoring.grid import SCORE_LIMIT
 from .corpus import Corpus
 from .hits import Hits
 
-__all__ = ["OpenQuery", "Standing", "Top", "open_query", "retrieve"]
+__all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_query", "retrieve"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
