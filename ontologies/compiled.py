@@ -30,7 +30,7 @@ from .strings import StringColumn
 __all__ = ["FORMAT", "cache_dir", "load_compiled", "ontology_from_arrays", "ontology_to_arrays", "store_compiled"]
 
 # Raised by one whenever a reader, the builder or a layout below changes what the same source bytes compile to.
-FORMAT = 2
+FORMAT = 3
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COLUMNS = ("names", "definitions", "references", "synonym_texts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +13,17 @@ from ..errors import DataMissing
 from .manifest import FileManifest, Manifest
 from .readers import obo
 from .records import hpoa
-from .source import peek
+from .report import LoadReport
+from .source import decode_lines, peek
 
 __all__ = ["DATA_VARIABLE", "Candidate", "Located", "data_folders", "find", "locate"]
 
 DATA_VARIABLE = "SMA_GPU_DATA"
 
 _DEEP_BYTES = 1 << 20
-_OBO_HEADER = re.compile(rb"(?:\xef\xbb\xbf|\s)*(?:!|[a-z-]+:)")
-_VERSION = re.compile(
-    rb"^(?:\xef\xbb\xbf)*(?:data-version:|#version:|#date:)[ \t]*(?:\S*/)?(\d{4}-\d{2}-\d{2})", re.MULTILINE
-)
-_FIRST_ID = re.compile(rb"^id:[ \t]*([^\s:]+):", re.MULTILINE)
+_ID = re.compile(r"id:[ \t]*([^\s:]+):")
+_COMMENT_OR_TAG = re.compile(r"!|[a-z-]+:")
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
@@ -66,21 +65,24 @@ def data_folders(domain: str, folder: Path | None = None) -> list[Path]:
 def find(manifest: Manifest, part: str, folder: Path | None = None) -> list[Candidate]:
     """Returns all files that could serve as ``part`` ("ontology" or "records") of a domain, best first.
 
-    The first folder that holds any settles it; there, the newest release by header comes first, then the file name.
+    The first folder that holds any settles it; there, files that state a dated release come first, the newest one
+    before the others, then the rest by file name.
+
+    Raises:
+        DataMissing: a folder or a file in it cannot be read.
     """
     wanted: FileManifest = getattr(manifest, part)
-    fits = _fits(wanted)
+    look = _records_release if wanted.reader == "hpoa" else _ontology_release
     for place in data_folders(manifest.domain, folder):
-        found = [
-            Candidate(path, origin=str(place), version=_version(head)) for path, head in _heads(place) if fits(head)
-        ]
+        releases = ((path, look(_head(path), wanted)) for path in _files(place))
+        found = [Candidate(path, str(place), release) for path, release in releases if release is not None]
         if found:
             by_name = sorted(found, key=lambda c: c.path.name)
-            return sorted(by_name, key=lambda c: c.version, reverse=True)
+            return sorted(by_name, key=lambda c: c.version if _DATED.fullmatch(c.version) else "", reverse=True)
     package = None if folder else _package_file(wanted)  # a folder named for this call stands alone
     if package is None:
         return []
-    return [Candidate(package, origin=f"package {wanted.package}", version=_version(_head(package)))]
+    return [Candidate(package, f"package {wanted.package}", look(_head(package), wanted) or "")]
 
 
 def locate(manifest: Manifest, folder: Path | None = None, release: str | None = None) -> Located:
@@ -106,11 +108,7 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
             raise DataMissing(f"release {release} of {manifest.name}", f"found are {have}", "Choose one of these.")
         chosen[part] = fitting[0]
         if len(fitting) > 1:
-            others = ", ".join(f"{c.version or c.path.name}" for c in fitting[1:])
-            notes.append(
-                f"several {part} releases in {fitting[0].origin}: "
-                f"the newest, {fitting[0].version}, is used, not {others}"
-            )
+            notes.append(_choice(part, fitting))
     named = data_folders(manifest.domain, folder)
     for part, candidate in chosen.items():
         if named and candidate.origin not in map(str, named):
@@ -123,7 +121,7 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
 def _missing(manifest: Manifest, part: str, folder: Path | None) -> DataMissing:
     asked = f"{part} of {manifest.domain}"
     if folder:
-        count = sum(1 for _ in _heads(folder))
+        count = sum(len(_files(place)) for place in data_folders(manifest.domain, folder))
         return DataMissing(
             f"{asked} in {folder}",
             f"none of the {count} files there can serve",
@@ -136,34 +134,47 @@ def _missing(manifest: Manifest, part: str, folder: Path | None) -> DataMissing:
     )
 
 
-def _fits(wanted: FileManifest) -> Callable[[bytes], bool]:
-    if wanted.reader == "hpoa":
-        return hpoa.can_read
-
-    def is_ontology(head: bytes) -> bool:
-        first = _FIRST_ID.search(head)
-        return obo.can_read(head) and first is not None and first[1].decode("utf-8", "replace") == wanted.prefix
-
-    return is_ontology
+def _choice(part: str, fitting: list[Candidate]) -> str:
+    first, others = fitting[0], ", ".join(c.version or c.path.name for c in fitting[1:])
+    if _DATED.fullmatch(first.version):
+        return f"several {part} releases in {first.origin}: the newest, {first.version}, is used, not {others}"
+    return f"several {part} files in {first.origin}, none with a dated release: {first.path.name} is used, not {others}"
 
 
-def _heads(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    for path in sorted(folder.iterdir()):
-        if path.is_file():
-            yield path, _head(path)
+def _ontology_release(head: bytes, wanted: FileManifest) -> str | None:
+    """Returns the release that the start of an ontology file states, "" for none, None if it is not the one wanted."""
+    if not obo.can_read(head):
+        return None
+    lines = decode_lines(head, LoadReport(""))
+    prefixes = Counter(match[1] for match in map(_ID.match, lines) if match)
+    if not prefixes or max(sorted(prefixes), key=prefixes.__getitem__) != wanted.prefix:
+        return None
+    return obo.release_of(lines)
+
+
+def _records_release(head: bytes, wanted: FileManifest) -> str | None:
+    """Returns the release that the start of a record file states, "" for none, None if it is not of the kind wanted."""
+    return hpoa.release_of(decode_lines(head, LoadReport(""))) if hpoa.can_read(head) else None
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return [path for path in sorted(folder.iterdir()) if path.is_file()]
+    except OSError as fault:
+        raise DataMissing(
+            f"data folder {folder}", f"it cannot be read ({fault.strerror})", "Make it readable."
+        ) from fault
 
 
 def _head(path: Path) -> bytes:
-    """Returns the start of a file with line feeds for line ends, more of it where a long header fills the start."""
+    """Returns the start of a file, more of it where comments and a long header fill the start."""
+    if not os.access(path, os.R_OK):
+        raise DataMissing(f"data file {path}", "it cannot be read (permission denied)", "Make it readable, or move it.")
     head = peek(path)
-    if _OBO_HEADER.match(head) and not _FIRST_ID.search(head.replace(b"\r", b"\n")):
-        head = peek(path, _DEEP_BYTES)
-    return head.replace(b"\r", b"\n")
-
-
-def _version(head: bytes) -> str:
-    match = _VERSION.search(head)
-    return match[1].decode() if match else ""
+    lines = decode_lines(head, LoadReport(""))
+    if _COMMENT_OR_TAG.match(lines[0]) and not any(map(_ID.match, lines)):
+        return peek(path, _DEEP_BYTES)
+    return head
 
 
 def _package_file(wanted: FileManifest) -> Path | None:

@@ -98,7 +98,11 @@ def read_source(source: SourceLike, *, name: str | None = None) -> Source:
         if path.is_dir() or not path.exists():  # a pipe is no regular file, but can be read
             found = "that is a folder" if path.is_dir() else "there is no such file"
             raise DataMissing(f"read {path}", found, "Give the path of an existing file.")
-        return Source(name or str(path), path.read_bytes())
+        try:
+            return Source(name or str(path), path.read_bytes())
+        except OSError as fault:
+            found = f"it cannot be read ({fault.strerror})"
+            raise DataMissing(f"read {path}", found, "Make the file readable, or give another one.") from fault
     data = source.read()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode: its encoding is settled by its content")

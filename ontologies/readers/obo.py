@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 
 from ..builder import OntologyBuilder
 from ..magic import refusal
@@ -14,7 +15,7 @@ from .obo_header import OboHeader
 from .obo_syntax import INVISIBLE, Fault, logical_lines, read_ids, read_stanza_head, read_text
 from .obo_term import Clause, TermReader
 
-__all__ = ["can_read", "read_obo"]
+__all__ = ["can_read", "read_obo", "release_of"]
 
 # Begins at line ends alone, not at each blank, so that a long run of blanks costs linear time.
 _SIGN = re.compile(
@@ -32,6 +33,18 @@ def can_read(content: bytes) -> bool:
     encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
     text = content.decode(encoding, "replace")
     return _SIGN.search(text) is not None and _MARKUP.match(text) is None
+
+
+def release_of(lines: Sequence[str]) -> str:
+    """Returns the release that the header in the first ``lines`` of a file states, or an empty string."""
+    header = OboHeader(LoadReport(""))
+    for _, line in logical_lines(lines):
+        if line.lstrip()[:1] == "[":
+            break
+        tag, colon, value = line.partition(":")
+        if colon:
+            header.add(tag.strip(), value.strip(), 0)
+    return header.version
 
 
 def read_obo(source: SourceLike, *, strict: bool = False, name: str | None = None) -> Ontology:

@@ -33,7 +33,7 @@ _PASSED_OVER = frozenset(
 # Properties that say in the way of OWL what OBO has a tag for.
 _PROPERTY = re.compile(
     r"<?(?:http://purl\.obolibrary\.org/obo/|IAO:)(?:IAO_)?0100001>?[ \t](?P<successor>.*)"
-    r"|<?(?:http://www\.w3\.org/2002/07/owl#|owl:)deprecated>?[ \t](?P<deprecated>.*)"
+    r"|<?(?:http://www\.w3\.org/2002/07/owl#|owl:)?deprecated>?[ \t](?P<deprecated>.*)"
 )
 _OBO_ADDRESS = re.compile(r"<?https?://purl\.obolibrary\.org/obo/([A-Za-z]\w*)_(\w+)>?")
 
@@ -196,7 +196,7 @@ class TermReader:
             self.builder.mark_live(term, clause.line)
 
     def _property(self, term: str, clause: Clause) -> None:
-        match = _PROPERTY.match(clause.value)
+        match = _PROPERTY.match(clause.value.replace("\\:", ":"))
         if match is None:
             return
         ids, _ = read_ids(match["successor"] or match["deprecated"] or "")

@@ -26,7 +26,7 @@ from .pool import Pooled, Rows, pool
 from .qualifier import NEGATED, UNCLEAR, read_qualifier
 from .tab import BrokenLine, Table, read_table
 
-__all__ = ["can_read", "read_hpoa"]
+__all__ = ["can_read", "read_hpoa", "release_of"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -38,6 +38,12 @@ _ASPECT_LETTERS = {"P": 0, "I": 1, "C": 2, "M": 3, "H": 4}
 def can_read(head: bytes) -> bool:
     """Returns whether ``head``, the uncompressed start of a file, has the column header of a phenotype.hpoa."""
     return find_header(decode_lines(head, LoadReport("")))[0] >= 0
+
+
+def release_of(lines: Sequence[str]) -> str:
+    """Returns the release that the comments above the column header state, or an empty string."""
+    meta = read_meta(lines[: max(find_header(lines)[0], 0)])
+    return meta.get("version") or meta.get("date", "")
 
 
 def read_hpoa(source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None) -> Records:
@@ -283,8 +289,19 @@ class _Reading:
             what = f"read under {ASPECTS[home]}, outside matching" if home >= 0 else "left out, since no aspect fits"
             message = f"{term_id} has aspect P but is no phenotypic abnormality; {_rows(lines)} {what}"
             self._warn("branch", message, lines, (term_id,))
+        self._warn_stray_signs(usable[(aspect[usable] > 0) & (branch[term[usable]] == 0)], term, aspect)
         aspect[moved] = branch[term[moved]]
         return usable[aspect[usable] >= 0]
+
+    def _warn_stray_signs(self, rows: Int64, term: Int32, aspect: Int32) -> None:
+        """Warns of phenotypes under another aspect than P, which take no part in matching there."""
+        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for row in rows.tolist():
+            groups[int(term[row]), int(aspect[row])].append(int(self.table.line[row]))
+        for (number, kind), lines in groups.items():
+            term_id = self.ontology.ids[number]
+            message = f"{term_id} is a phenotypic abnormality but has the aspect of {ASPECTS[kind]}; outside matching"
+            self._warn("branch", message, lines, (term_id,))
 
     def _report_pooling(
         self, rows: Rows, pooled: Pooled, usable: Int64, keys: tuple[str, ...], faults: list[str]

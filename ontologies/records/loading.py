@@ -14,7 +14,7 @@ from .model import Records
 __all__ = ["load_records"]
 
 _KIND = "records"
-_LAYOUT = 2  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
+_LAYOUT = 3  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
 
 
 def load_records(

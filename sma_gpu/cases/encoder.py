@@ -134,6 +134,8 @@ def _id_list(term_ids: Iterable[str]) -> list[str]:
     asked = f"terms {term_ids!r:.80}"
     if isinstance(term_ids, (str, bytes)):
         raise QueryError(asked, "one string, where a collection of ids is wanted", "Give a list, such as ['EX:1'].")
+    if not isinstance(term_ids, Iterable):
+        raise QueryError(asked, f"{type(term_ids).__name__} is no collection of ids", "Give a list, such as ['EX:1'].")
     listed = list(term_ids)
     for term in listed:
         if not isinstance(term, str):
@@ -182,10 +184,11 @@ def _why_left_out(mounted: Mounted, resolution: Resolution) -> LeftOut:
     if resolution.status == "placeholder":
         return LeftOut(asked, "placeholder", f"{asked} is named in {ontology.label} but not defined there; left out.")
     nearest = nearest_ids(ontology, asked)
-    prefix = asked.split(":", 1)[0] if ":" in asked else ""
+    prefix = asked.split(":", 1)[0].strip() if ":" in asked else ""
     foreign = f" {prefix}: ids belong to another ontology." if prefix and not _is_own(ontology.prefixes, prefix) else ""
     hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
-    return LeftOut(asked, "unknown", f"{asked!s} is not in {ontology.label}; left out.{foreign}{hint}", nearest)
+    shown = asked if asked.strip() else repr(asked)
+    return LeftOut(asked, "unknown", f"{shown} is not in {ontology.label}; left out.{foreign}{hint}", nearest)
 
 
 def _is_own(prefixes: frozenset[str], prefix: str) -> bool:

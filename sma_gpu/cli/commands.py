@@ -104,7 +104,7 @@ def terms(arguments: argparse.Namespace) -> int:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Says what is installed, found and in use."""
-    report = doctor_report()
+    report = doctor_report(arguments.folder)
     _give(arguments, report, lambda: doctor_text(report))
     return 0
 

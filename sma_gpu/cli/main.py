@@ -45,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DONE
     except OSError as fault:
         _silence_stdout()
-        where = f" {fault.filename}" if fault.filename else " the answer"
-        return _refuse(f"writing{where}: {fault.strerror}. Give a place that can be written.", USAGE)
+        where = fault.filename or "the answer"
+        return _refuse(f"{where}: {fault.strerror}. Give files and places that can be read and written.", USAGE)
     except KeyboardInterrupt:
         return _refuse("interrupted", INTERRUPTED)
     return code
@@ -67,8 +67,12 @@ def _speak_utf8() -> None:
 
 
 def _words_of_process() -> list[str]:
-    # Under a locale that is not UTF-8 the interpreter has decoded the words with another encoding; undo that.
-    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
+    # Under a locale that is not UTF-8 the interpreter has decoded the words with another encoding. Names and ids are
+    # wanted as UTF-8, paths as the interpreter has them: a word that names something on disk is a path.
+    return [
+        word if word.isascii() or os.path.exists(word) else os.fsencode(word).decode("utf-8", "surrogateescape")
+        for word in sys.argv[1:]
+    ]
 
 
 def _silence_stdout() -> None:
@@ -98,10 +102,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     batch = verbs.add_parser("batch", help="answer many queries, one line of JSON each")
     _domain(batch)
     batch.add_argument(
-        "input", help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or - '
+        "input",
+        type=_word,
+        help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or - ',
     )
     _k(batch, 10)
-    batch.add_argument("-o", "--output", metavar="FILE", help="write here and resume here (default: standard output)")
+    batch.add_argument(
+        "-o", "--output", metavar="FILE", type=_place, help="write here and resume here (default: standard output)"
+    )
     batch.add_argument("--overwrite", action="store_true", help="start anew whatever is in FILE")
     batch.add_argument("--json", action="store_true", help="accepted for symmetry: a batch is always JSON, a line each")
     batch.add_argument("-f", "--format", choices=("json",), default="json", help="form of the answers")
@@ -133,13 +141,16 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     terms.set_defaults(run=commands.terms)
 
     doctor = verbs.add_parser("doctor", help="what is installed, which data was found where, which backend serves")
+    doctor.add_argument("folder", nargs="?", metavar="DIR", type=_word, help="look into this folder of files instead")
     _output_options(doctor)
     doctor.set_defaults(run=commands.doctor)
     return parser, dict(verbs.choices)
 
 
 def _domain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("domain", metavar="DOMAIN|DIR", help="a ready domain, such as medicine, or a folder of files")
+    parser.add_argument(
+        "domain", metavar="DOMAIN|DIR", type=_word, help="a ready domain, such as medicine, or a folder of files"
+    )
 
 
 def _k(parser: argparse.ArgumentParser, default: int) -> None:
@@ -164,7 +175,9 @@ def _query_options(parser: argparse.ArgumentParser) -> None:
 def _output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as -f json")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="form of the answer")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer here instead of standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=_place, help="write the answer here instead of standard output"
+    )
 
 
 def _file_options(parser: argparse.ArgumentParser) -> None:
@@ -177,6 +190,17 @@ def _engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda: where the backend works (default: auto)")
     _file_options(parser)
+
+
+def _word(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty word stands where a name or a path is wanted")
+    return text
+
+
+def _place(text: str) -> str:
+    # A new file is no path that exists, so its name was decoded as UTF-8; the file system wants it as it came.
+    return os.fsdecode(_word(text).encode("utf-8", "surrogateescape"))
 
 
 def _positive(text: str) -> int:

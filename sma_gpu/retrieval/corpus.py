@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cases import CaseBatch
+from ..cases.batch import check_functors
 from ..errors import CapacityError, CaseError, UnknownKey
 from ..lattice import HopTable
 from ..lattice.arrays import distinct, expand, pointers
@@ -68,7 +69,7 @@ class Corpus:
         dials = dials or Dials()
         lattice = mounted.lattice
         size = len(lattice)
-        _check_functors(cases, mounted)
+        check_functors(cases, mounted)
         ordered, set_aside = _in_key_order(cases)
         near = lattice.hops_up(dials.delta)
         costs = functor_costs(dials, lattice, near, ordered)
@@ -195,16 +196,6 @@ def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
         )
     sizes = np.diff(cases.ptr)
     return cases.take([i for i in order if sizes[i]]), tuple(cases.keys[i] for i in order if not sizes[i])
-
-
-def _check_functors(cases: CaseBatch, mounted: Mounted) -> None:
-    for functors in (cases.functors, cases.excluded):
-        if len(functors) and int(functors.max()) >= len(mounted.lattice):
-            raise CaseError(
-                f"index {len(cases)} cases over {mounted.ontology.label}",
-                f"functor {int(functors.max())}, where the ontology has {len(mounted.lattice)}",
-                "Encode the cases with the ontology that they are indexed under.",
-            )
 
 
 def _self_scores(cases: CaseBatch, values: LongArray) -> LongArray:

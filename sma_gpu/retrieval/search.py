@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cases import CaseBatch
+from ..cases.batch import check_functors
 from ..errors import CapacityError, QueryError
 from ..lattice.arrays import distinct, expand, pointers
 from ..ops import Ops, PairBlock, choose
@@ -186,6 +187,7 @@ def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO) -> Op
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve.
+        CaseError: a functor that the ontology does not have.
         CapacityError: a bound or the query's self-score would reach 2^31 units.
     """
     batch = CaseBatch.from_functors([""], [functors])
@@ -237,6 +239,7 @@ def check_k(k: int) -> int:
 
 def _blocks(corpus: Corpus, ops: Ops, batch: CaseBatch) -> Iterator[tuple[int, list[OpenQuery]]]:
     """Yields the queries of a batch, opened, in blocks: number of the first one, and the block."""
+    check_functors(batch, corpus.mounted)
     table = corpus.pairs(distinct(batch.functors))
     lists = corpus.fold(table)
     size = max(1, _BLOCK_CELLS // max(len(corpus), 1))

@@ -128,3 +128,34 @@ def test_two_records_with_one_id_are_refused(tmp_path: Path) -> None:
     path.write_text('{"id":"a","observed":[]}\n{"id":"b","observed":[]}\n{"id":"a","observed":[]}\n')
     with pytest.raises(QueryError, match="a"):
         read_patients(str(path))
+
+
+def test_fingerprints_never_stand_beside_lines_of_an_earlier_run(
+    engine: Engine, given: PatientInput, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sma_gpu.answers import batch
+
+    out = tmp_path / "out.jsonl"
+    write_batch(engine, given, 1, out)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(batch, "_write_whole", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_batch(engine, given, 4, out, overwrite=True)
+    monkeypatch.undo()
+    write_batch(engine, given, 4, out)
+    fresh = tmp_path / "fresh.jsonl"
+    write_batch(engine, given, 4, fresh)
+    assert out.read_bytes() == fresh.read_bytes()
+
+
+def test_strict_and_lenient_lines_are_never_mixed(engine: Engine, given: PatientInput, tmp_path: Path) -> None:
+    from sma_gpu import open_engine
+
+    out = tmp_path / "out.jsonl"
+    write_batch(engine, given, 3, out)
+    with pytest.raises(FingerprintMismatch, match="strict"):
+        write_batch(open_engine(str(tmp_path / "data"), strict=True), given, 3, out)
+    assert not (tmp_path / "out.jsonl.run.json.part").exists()

@@ -61,8 +61,8 @@ def test_output_goes_to_a_file_when_asked(domain: str, tmp_path: Path, capsys: p
         (["query", "nowhere", *LONG], 3, "ready domains are medicine"),
         (["query", "medicine", *LONG, "--backend", "cuda"], 3, "this release has reference"),
         (["query", "medicine", *LONG, "--device", "cuda"], 3, "reference works on cpu"),
-        (["query", "medicine", *LONG, "-o", "/nonexistent/folder/x"], 2, "writing /nonexistent/folder/x"),
-        (["query", "medicine", *LONG, "-o", "/"], 2, "writing /"),
+        (["query", "medicine", *LONG, "-o", "/nonexistent/folder/x"], 2, "/nonexistent/folder/x: No such"),
+        (["query", "medicine", *LONG, "-o", "/"], 2, "/: Is a directory"),
         (["batch", "medicine", "-", "-o", "/nonexistent/folder/x"], 2, "there is no folder /nonexistent/folder"),
         (["batch", "medicine", "-", "-o", "/", "--overwrite"], 2, "that is no regular file"),
         (["query", "medicine", *LONG, "--dials", '{"gamma": 1e15}'], 2, "Lower the dial gamma"),
@@ -331,7 +331,7 @@ def test_a_full_disk_and_a_closed_output_are_said_in_words(domain: str) -> None:
     words = f"{sys.executable} -m sma_gpu query {domain} {' '.join(LONG)}"
     full = subprocess.run(["bash", "-c", f"{words} > /dev/full"], capture_output=True, text=True, check=False)
     assert full.returncode == 2
-    assert full.stderr.startswith("sma-gpu: writing the answer: No space left")
+    assert full.stderr.startswith("sma-gpu: the answer: No space left")
     closed = subprocess.run(["bash", "-c", f"{words} >&-"], capture_output=True, text=True, check=False)
     no_input = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m sma_gpu batch {domain} - <&-"], capture_output=True, text=True, check=False
@@ -359,3 +359,76 @@ def test_excluded_terms_are_shown_and_the_root_alone_abstains_under_any_dials(
     for dials in ("default", "adapter-v1", '{"scorer": "unit"}'):
         assert main(["query", domain, "HP:0000001", "--dials", dials]) == 0
         assert "No answer: no information" in capsys.readouterr().out
+
+
+def test_no_place_of_a_batch_is_its_input(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = batch_file(tmp_path)
+    run_file = tmp_path / "x.jsonl.run.json"
+    run_file.write_bytes(path.read_bytes())
+    folder = tmp_path / "packets"
+    folder.mkdir()
+    for given, out, words in (
+        (run_file, tmp_path / "x.jsonl", "that is the input itself"),
+        (folder, folder / "out.jsonl", "whose files are the input"),
+        (folder, folder / "below" / "out.jsonl", "whose files are the input"),
+    ):
+        assert main(["batch", domain, str(given), "-o", str(out)]) == 2
+        assert words in capsys.readouterr().err
+    assert run_file.read_bytes() == path.read_bytes()
+    command = f"{sys.executable} -m sma_gpu batch {domain} - -o {path} --overwrite < {path}"
+    before = path.read_bytes()
+    assert subprocess.run(["bash", "-c", command], capture_output=True, check=False).returncode == 2
+    assert path.read_bytes() == before
+
+
+def test_paths_that_are_not_ascii_work_under_any_locale(tmp_path: Path) -> None:
+    folder = toy.write(tmp_path / "d\u03b2")
+    given = batch_file(tmp_path).rename(tmp_path / "\u03b2.jsonl")
+    out = tmp_path / "a\u03b2.jsonl"
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-m", "sma_gpu", "batch", str(folder), str(given), "-o", str(out)]
+    done = subprocess.run(words, env=env, capture_output=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 5
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc/self/mem").exists(), reason="root reads every file")
+def test_a_file_that_cannot_be_read_is_no_write_fault(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", domain, "/proc/self/mem"]) == 3
+    assert "it cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["batch", "medicine", ""], ["query", "", *LONG], ["query", "medicine", *LONG, "-o", ""]]
+)
+def test_an_empty_word_is_no_path(domain: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(words)
+    assert refused.value.code == 2
+    assert "empty word" in capsys.readouterr().err
+
+
+def test_compare_shows_contradictions(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", domain, "OMIM:990004", "OMIM:990001"]) == 0
+    expected = "B has HP:9910110 Spider fingers, which A excludes as HP:9910000 Abnormal limb"
+    assert expected in capsys.readouterr().out
+    assert main(["compare", domain, "OMIM:990001", "OMIM:990004"]) == 0
+    assert expected.translate(str.maketrans("AB", "BA")).replace("Bbnormal", "Abnormal") in capsys.readouterr().out
+
+
+def test_doctor_looks_into_a_named_folder(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = toy.write(tmp_path / "other")
+    with (other / "phenotype.hpoa").open("a", encoding="utf-8") as file:
+        file.write(toy.row("OMIM:990001", "Long disease", "", "HP:9910200", "9/7", "P") + "\n")
+    assert main(["doctor", str(other)]) == 0
+    out = capsys.readouterr().out
+    assert str(other / "hp.obo") in out
+    assert "9/7" in out
+
+
+def test_padded_and_empty_ids_are_described_truly(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, " HP:9910110", "", "HP:9930100"]) == 0
+    out = capsys.readouterr().out
+    assert "belong to another ontology" not in out
+    assert "Did you mean HP:9910110?" in out
+    assert "left out: '' is not in hp" in out

@@ -196,7 +196,7 @@ def test_the_newest_release_is_used_and_the_choice_is_said(tmp_path: Path, monke
         open_engine("medicine", release="1999-01-01")
 
 
-@pytest.mark.parametrize("terms", ["HP:9910110", b"HP:9910110", [None], [5], [b"HP:9910110"]])
+@pytest.mark.parametrize("terms", ["HP:9910110", b"HP:9910110", None, 5, [None], [5], [b"HP:9910110"]])
 def test_ids_that_are_no_collection_of_strings_are_refused(engine: Engine, terms: Any) -> None:
     with pytest.raises(QueryError, match="terms "):
         engine.query(terms)
@@ -227,3 +227,41 @@ def test_a_wide_delta_costs_no_time(tmp_path: Path) -> None:
     wide = toy.engine(tmp_path / "data", Dials(delta=10**12)).query(LONG)
     same = toy.engine(tmp_path / "data", Dials(delta=8)).query(LONG)
     assert wide["hits"] == same["hits"]
+
+
+def test_releases_that_are_no_dates_are_not_called_the_newest(tmp_path: Path) -> None:
+    from sma_gpu import open_engine
+
+    folder = toy.write(tmp_path / "data")
+    (folder / "hp.obo").unlink()
+    for name, version in (("a_old.obo", "1.0"), ("b_new.obo", "2.0")):
+        (folder / name).write_text(toy.obo().replace("hp/releases/2026-01-01", version), encoding="utf-8")
+    notes = open_engine(str(folder)).query(LONG)["notes"]
+    assert any("none with a dated release: a_old.obo is used, not 2.0" in note for note in notes)
+    assert open_engine(str(folder), release="2.0").domain.mounted.ontology.version == "2.0"
+    with pytest.raises(DataMissing, match=r"found are 1\.0, 2\.0"):
+        open_engine(str(folder), release="3.0")
+
+
+def test_files_are_recognised_in_any_encoding_and_behind_imports(tmp_path: Path) -> None:
+    from sma_gpu import open_engine
+
+    folder = toy.write(tmp_path / "data")
+    text = toy.obo()
+    (folder / "hp.obo").write_text(text, encoding="utf-16")
+    assert open_engine(str(folder)).query(LONG)["hits"]
+    head, rest = text.split("[Term]", 1)
+    imported = "[Term]\nid: BFO:0000001\nname: entity\n\n[Term]"
+    (folder / "hp.obo").write_text(head + imported + rest, encoding="utf-8")
+    assert open_engine(str(folder)).query(LONG)["hits"]
+
+
+def test_functors_beyond_the_ontology_are_refused_as_query_and_as_case(engine: Engine) -> None:
+    from sma_gpu import CaseBatch
+    from sma_gpu.errors import CaseError, ShapeError
+
+    with pytest.raises(CaseError, match="functor 999"):
+        engine.index.retrieve(CaseBatch.from_functors(["q"], [[999]]), 1)
+    for wrapped in (2**32 + 1, -1, 2**31):
+        with pytest.raises(ShapeError, match="functors run from 0"):
+            CaseBatch.from_functors(["q"], [[wrapped]])

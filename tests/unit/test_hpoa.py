@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sma_gpu import ontology_from_parents
 from sma_gpu.errors import DataMissing, ParseError
 from sma_gpu.ontologies.ontology import Ontology
 from sma_gpu.ontologies.readers.obo import read_obo
@@ -263,7 +264,7 @@ def test_a_qualifier_that_may_be_a_negation_costs_the_row(ontology: Ontology, qu
 
 
 def test_a_qualifier_that_only_contains_the_letters_is_no_negation(ontology: Ontology) -> None:
-    for qualifier in ("NOTED", "knot", "contributes_to", "-"):
+    for qualifier in ("NOTED", "knot", "contributes_to"):
         assert not only(read(ontology, row(qualifier=qualifier))).excluded
     records = read(ontology, row(qualifier="NOTED"))
     assert faults(records) == [("unknown-qualifier", (FIRST,))]
@@ -536,7 +537,8 @@ def test_a_sign_outside_phenotypic_abnormality_is_filed_by_its_branch() -> None:
 def test_rows_with_an_aspect_of_their_own_keep_it() -> None:
     branched = read_obo(BRANCHED.encode(), name="branched.obo")
     records = read(branched, row("HP:20", aspect="I"), row("HP:10", aspect="C"), row("HP:60", aspect="M"))
-    assert len(records.report) == 0
+    (stray,) = records.report  # a phenotype that stands under another aspect takes no part, and that is said
+    assert (stray.severity, stray.kind, stray.ids) == ("warning", "branch", ("HP:10",))
     assert [(a.term, a.aspect) for a in records.record("OMIM:1").annotations] == [
         ("HP:20", "inheritance"),
         ("HP:10", "course"),
@@ -620,3 +622,22 @@ def test_rows_in_another_order_give_the_same_sets(ontology: Ontology) -> None:
     forward, backward = read(ontology, *rows), read(ontology, *reversed(rows))
     for name in ("ptr", "term", "aspect", "excluded", "low", "high", "numerator", "denominator", "row_ptr"):
         assert np.array_equal(getattr(forward, name), getattr(backward, name), equal_nan=name in ("low", "high")), name
+
+
+@pytest.mark.parametrize("qualifier", ["-", "~", "\u00ac", "N", "false", "!", "no"])
+def test_a_mark_that_may_negate_is_not_read_as_positive(qualifier: str) -> None:
+    parents = {"HP:0000001": [], "HP:0000118": ["HP:0000001"], "HP:2": ["HP:0000118"], "HP:3": ["HP:0000118"]}
+    columns = "database_id\tdisease_name\tqualifier\thpo_id\tfrequency\taspect"
+    rows = [f"OMIM:1\tToy\t{qualifier}\tHP:2\t\tP", "OMIM:1\tToy\t\tHP:3\t\tP"]
+    records = read_hpoa("\n".join([columns, *rows]).encode(), ontology_from_parents(parents))
+    assert records.record("OMIM:1").positive == ("HP:3",)
+    assert records.report.warnings
+
+
+def test_a_phenotype_under_another_aspect_is_warned_of() -> None:
+    parents = {"HP:0000001": [], "HP:0000118": ["HP:0000001"], "HP:2": ["HP:0000118"], "HP:0000005": ["HP:0000001"]}
+    columns = "database_id\tdisease_name\tqualifier\thpo_id\tfrequency\taspect"
+    records = read_hpoa(f"{columns}\nOMIM:1\tToy\t\tHP:2\t\tI\n".encode(), ontology_from_parents(parents))
+    assert records.record("OMIM:1").positive == ()
+    (warning,) = records.report.warnings
+    assert (warning.lines, warning.ids) == ((2,), ("HP:2",))

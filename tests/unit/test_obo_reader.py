@@ -835,3 +835,11 @@ def test_size_alone_takes_no_time() -> None:
     for text in texts:
         assert read(text).live_count >= 1
     assert time.process_time() - start < 60
+
+
+@pytest.mark.parametrize("spelled", ["owl:deprecated", r"owl\:deprecated", "deprecated"])
+def test_a_deprecated_property_retires_however_it_is_escaped(spelled: str) -> None:
+    text = (
+        f'[Term]\nid: EX:1\nname: root\n\n[Term]\nid: EX:2\nname: old\nproperty_value: {spelled} "true" xsd:boolean\n'
+    )
+    assert read_obo(text.encode()).resolve("EX:2").status == "retired"
