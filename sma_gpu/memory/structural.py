@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
 from ..ontologies.mount import Mounted
+from ..ops import choose
 from ..ops.registry import AUTO
 from ..retrieval import Index, check_k, explain, open_query
 from ..scoring import Dials, to_bits
@@ -23,6 +24,9 @@ class SmaMemory:
         dials: what scores depend on.
         backend: which ops to use; ``auto`` takes the best that can serve.
 
+    Raises:
+        BackendUnavailable: ``backend`` was named and cannot serve.
+
     Attributes:
         left_out: by item key, the term ids that could not be used, each with the reason.
 
@@ -39,7 +43,7 @@ class SmaMemory:
     def __init__(self, mounted: Mounted, dials: Dials | None = None, *, backend: str = AUTO) -> None:
         self._mounted = mounted
         self._dials = dials or Dials()
-        self._backend = backend
+        self._backend, _ = choose(backend)
         self._index = Index.build(CaseBatch.from_functors([], []), mounted, self._dials)
         self.left_out: dict[str, tuple[LeftOut, ...]] = {}
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sma_gpu import IndexItem, Memory, Mounted, Query, SmaMemory, mount, ontology_from_parents
+from sma_gpu.errors import BackendUnavailable
 
 LATTICE = {
     "EX:1": [], "EX:2": ["EX:1"], "EX:3": ["EX:1"], "EX:4": ["EX:2"], "EX:5": ["EX:2"], "EX:6": ["EX:3"],
@@ -77,6 +78,11 @@ def test_the_structural_memory_declines_what_it_cannot_know() -> None:
     assert memory.novelty(Query(["EX:999"])) == 1.0
     assert [o.asked for o in memory.left_out["odd"]] == ["EX:999"]
     assert [s.functor.id for s in memory.case("delta").statements] == ["EX:5", "EX:8"]
+
+
+def test_a_backend_that_cannot_serve_is_refused_at_once() -> None:
+    with pytest.raises(BackendUnavailable, match="this release has reference"):
+        SmaMemory(mount(ontology_from_parents(LATTICE)), backend="cuda")
 
 
 def test_what_is_known_to_every_item_is_not_called_new() -> None:
