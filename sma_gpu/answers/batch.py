@@ -1,17 +1,17 @@
 """Batches: one answer a line, written as they come, resumed where they stopped.
 
-Beside ``OUT`` lies ``OUT.run.json``, which says what the lines were made from. A later run goes on only when dials,
-ontology, records, input and k are still the same.
+Beside ``OUT`` lies ``OUT.run.json``, which says what the lines were made from. A later run goes on only when all of it
+is still the same.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..errors import ArtifactError, FingerprintMismatch, QueryError, SmaError
 from ..ontologies.records.patients import BadRecord, PatientInput, PatientRecord
@@ -19,7 +19,7 @@ from ..version import __version__
 from .answer import ANSWER_SCHEMA
 from .engine import Engine
 
-__all__ = ["BatchOutcome", "answer_line", "answer_lines", "check_place", "line_text", "run_fingerprints", "write_batch"]
+__all__ = ["BatchOutcome", "answer_line", "check_place", "line_text", "run_fingerprints", "write_batch", "write_lines"]
 
 RUN_SCHEMA = "sma-gpu/run/1"
 
@@ -46,10 +46,38 @@ def answer_line(engine: Engine, record: PatientRecord | BadRecord, k: int) -> di
     return answer
 
 
-def answer_lines(engine: Engine, given: PatientInput, k: int, start: int = 0) -> Iterator[str]:
-    """Yields one JSON text a record, from record number ``start`` on."""
-    for record in given.records[start:]:
-        yield line_text(answer_line(engine, record, k))
+def write_lines(
+    engine: Engine,
+    records: Iterable[PatientRecord | BadRecord],
+    k: int,
+    file: TextIO,
+    progress: Callable[[], object] = lambda: None,
+) -> tuple[int, int]:
+    """Writes the answers to ``records``, a line each, and returns how many failed and how many abstained.
+
+    Args:
+        engine: the domain to ask.
+        records: what to answer.
+        k: most hits wanted for each.
+        file: where to write; flushed after each line.
+        progress: called after each line.
+    """
+    failed = abstained = 0
+    for record in records:
+        line = answer_line(engine, record, k)
+        file.write(line_text(line) + "\n")
+        file.flush()
+        failed, abstained = failed + _failed(line), abstained + _abstained(line)
+        progress()
+    return failed, abstained
+
+
+def _failed(line: dict[str, Any]) -> bool:
+    return "error" in line
+
+
+def _abstained(line: dict[str, Any]) -> bool:
+    return bool(line.get("abstained"))
 
 
 def line_text(line: dict[str, Any], *, indent: int | None = None) -> str:
@@ -105,7 +133,7 @@ def write_batch(
     out: Path,
     *,
     overwrite: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[], object] = lambda: None,
 ) -> BatchOutcome:
     """Writes the answers to ``out``, going on where an earlier run of the same batch stopped.
 
@@ -115,7 +143,7 @@ def write_batch(
         k: most hits wanted for each.
         out: file to write; ``out`` + ``.run.json`` beside it holds the fingerprints.
         overwrite: start anew whatever is there.
-        progress: called with the number of records done, after each.
+        progress: called for each record that is done, those of an earlier run included.
 
     Raises:
         FingerprintMismatch: the lines there were made from something else; ``field`` names what.
@@ -123,19 +151,18 @@ def write_batch(
     """
     wanted = run_fingerprints(engine, given, k)
     run_file = _run_file(out)
-    done = 0
+    done = failed = abstained = 0
     begun = out.exists() and out.stat().st_size > 0 and not overwrite
     if begun:
         _check_run(run_file, wanted, out)
-        done = _keep_whole_lines(out, given)
+        done, failed, abstained = _keep_whole_lines(out, given)
+        for _ in range(done):
+            progress()
     with out.open("a" if begun else "w", encoding="utf-8") as file:
         if not begun:  # only now: beside lines of an earlier run these fingerprints would be false
             _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
-        for number, line in enumerate(answer_lines(engine, given, k, done), done + 1):
-            file.write(line + "\n")
-            file.flush()
-            progress(number)
-    return _count(out, done)
+        new_failed, new_abstained = write_lines(engine, given.records[done:], k, file, progress)
+    return BatchOutcome(len(given.records), failed + new_failed, abstained + new_abstained, done)
 
 
 def _run_file(out: Path) -> Path:
@@ -171,30 +198,33 @@ def _check_run(run_file: Path, wanted: dict[str, Any], out: Path) -> None:
             )
 
 
-def _keep_whole_lines(out: Path, given: PatientInput) -> int:
-    """Cuts a torn last line off ``out`` and returns the number of whole lines.
+def _keep_whole_lines(out: Path, given: PatientInput) -> tuple[int, int, int]:
+    """Cuts a torn last line off ``out`` and returns how many whole lines stay, how many failed, how many abstained.
 
     Raises:
         ArtifactError: a whole line is not the answer to the record in its place.
     """
-    size = 0
+    done = failed = abstained = size = 0
     with out.open("rb") as file:
-        for number, line in enumerate(file):
+        for line in file:
             if not line.endswith(b"\n"):
                 os.truncate(out, size)
-                return number
+                break
+            row: dict[str, Any] = {}
             try:
-                belongs = number < len(given.records) and json.loads(line)["id"] == given.records[number].id
+                row = json.loads(line)
+                belongs = done < len(given.records) and row["id"] == given.records[done].id
             except (ValueError, KeyError, TypeError):
                 belongs = False
             if not belongs:
                 raise ArtifactError(
                     f"go on with {out}",
-                    f"line {number + 1} is not the answer to record {number + 1} of the input",
+                    f"line {done + 1} is not the answer to record {done + 1} of the input",
                     "Give another -o, or start anew with --overwrite.",
                 )
-            size += len(line)
-    return number + 1 if size else 0
+            done, size = done + 1, size + len(line)
+            failed, abstained = failed + _failed(row), abstained + _abstained(row)
+    return done, failed, abstained
 
 
 def _write_whole(path: Path, text: str) -> None:
@@ -207,14 +237,3 @@ def _write_whole(path: Path, text: str) -> None:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _count(out: Path, resumed: int) -> BatchOutcome:
-    records = failed = abstained = 0
-    with out.open(encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            records += 1
-            failed += "error" in row
-            abstained += bool(row.get("abstained"))
-    return BatchOutcome(records, failed, abstained, resumed)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..answers import Engine, open_engine
-from ..answers.batch import answer_line, check_place, line_text, write_batch
+from ..answers.batch import check_place, line_text, write_batch, write_lines
 from ..answers.doctor import doctor_report, doctor_text
 from ..answers.text import comparison_text, query_text, terms_text
 from ..errors import DialError, QueryError
@@ -54,24 +54,13 @@ def batch(arguments: argparse.Namespace) -> int:
     for entry in given.notes:
         print(f"sma-gpu: {entry}", file=sys.stderr)
     engine = _engine(arguments)
-    failed = abstained = 0
     pause_s = 0.1 if sys.stderr.isatty() else 10  # a log file wants a line now and then, not a moving bar
     with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", mininterval=pause_s) as bar:
         if out:
-
-            def progress(done: int) -> None:
-                bar.update(done - bar.n)
-
-            outcome = write_batch(engine, given, arguments.k, out, overwrite=arguments.overwrite, progress=progress)
-            bar.update(outcome.records - bar.n)
+            outcome = write_batch(engine, given, arguments.k, out, overwrite=arguments.overwrite, progress=bar.update)
             failed, abstained = outcome.failed, outcome.abstained
         else:
-            for record in given.records:
-                line = answer_line(engine, record, arguments.k)
-                sys.stdout.write(line_text(line) + "\n")
-                failed += "error" in line
-                abstained += bool(line.get("abstained"))
-                bar.update(1)
+            failed, abstained = write_lines(engine, given.records, arguments.k, sys.stdout, bar.update)
     summary = f"{len(given.records)} records: {abstained} abstained, {failed} failed"
     print(f"sma-gpu: {summary}", file=sys.stderr)
     if failed:

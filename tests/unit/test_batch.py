@@ -40,16 +40,24 @@ def test_an_interrupted_batch_ends_with_the_bytes_of_an_uninterrupted_one(
     class Killed(Exception):
         pass
 
-    def kill(done: int) -> None:
-        if done == 2:
+    calls: list[None] = []
+
+    def kill() -> None:
+        calls.append(None)
+        if len(calls) == 2:
             raise Killed
 
     with pytest.raises(Killed):
         write_batch(engine, given, 3, broken, progress=kill)
     assert len(broken.read_text().splitlines()) == 2
     seen: list[int] = []
-    assert write_batch(engine, given, 3, broken, progress=seen.append).resumed == 2
-    assert seen == [3, 4, 5]
+
+    def lines_done() -> None:
+        seen.append(len(broken.read_text().splitlines()))
+
+    outcome = write_batch(engine, given, 3, broken, progress=lines_done)
+    assert (outcome.records, outcome.failed, outcome.abstained, outcome.resumed) == (5, 0, 1, 2)
+    assert seen == [2, 2, 3, 4, 5]
     assert broken.read_bytes() == whole.read_bytes()
 
 
