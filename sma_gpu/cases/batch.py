@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ..errors import CaseError, ShapeError
 from ..lattice.arrays import distinct, expand, member, pointers
 from ..ontologies.mount import Mounted
-from .model import Case, Entity, flat_case
+from .model import SUBJECT, Case, Predicate, Statement, flat_case
+from .structure import CaseItems, Structure
 
 __all__ = ["CaseBatch", "check_functors"]
 
@@ -23,14 +24,19 @@ _GREATEST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class CaseBatch:
-    """``N`` flat cases: for each, the functors stated of its one subject, and those known to be absent.
+    """``N`` cases as CSR arrays.
+
+    A batch of flat cases (unary statements over one subject) holds functors alone. Where ``structure`` is given, every
+    case has its statements spelled out there: order, sign, weight, arguments, entities.
 
     Attributes:
         keys: the caller's keys, ``N`` of them; may be empty strings for queries.
         ptr: int64 ``[N + 1]``.
-        functors: int32 ``[statements]``, distinct and ascending within a case.
+        functors: int32 ``[statements]``; without structure distinct and ascending within a case.
         excluded_ptr: int64 ``[N + 1]``.
-        excluded: int32 ``[exclusions]``, distinct and ascending within a case.
+        excluded: int32 ``[exclusions]``, functors looked for and absent, distinct and ascending within a case; they
+            take no part in scores.
+        structure: what the statements are beyond their functors, or None if all cases are flat.
 
     Raises:
         ShapeError: the arrays do not fit together.
@@ -41,13 +47,14 @@ class CaseBatch:
     functors: IntArray
     excluded_ptr: PtrArray
     excluded: IntArray
+    structure: Structure | None = None
 
     def __post_init__(self) -> None:
+        asked = f"CaseBatch of {len(self.keys)} keys"
         for name, ptr, data in (
             ("functors", self.ptr, self.functors),
             ("excluded", self.excluded_ptr, self.excluded),
         ):
-            asked = f"CaseBatch of {len(self.keys)} keys"
             if ptr.shape != (len(self.keys) + 1,) or (np.diff(ptr) < 0).any() or ptr[0] != 0 or ptr[-1] != len(data):
                 raise ShapeError(
                     asked,
@@ -55,12 +62,20 @@ class CaseBatch:
                     "Give len(keys) + 1 ascending pointers from 0 to the number of entries.",
                 )
             falls = np.flatnonzero(np.diff(data) <= 0) + 1
-            if (len(data) and int(data.min()) < 0) or not member(falls, ptr).all():
+            ascending = (name == "functors" and self.structure is not None) or member(falls, ptr).all()
+            if (len(data) and int(data.min()) < 0) or not ascending:
                 raise ShapeError(
                     asked,
                     f"{name}: a case has negative numbers, or numbers that do not ascend",
                     "Give each case distinct functor numbers, ascending; from_functors puts them in order.",
                 )
+        held = self.structure
+        if held is not None and (len(held.order), len(held.names)) != (len(self.functors), len(self.keys)):
+            raise ShapeError(
+                asked,
+                f"its structure is of {len(held.order)} statements in {len(held.names)} cases",
+                f"Give one of {len(self.functors)} statements in {len(self.keys)} cases.",
+            )
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -73,21 +88,42 @@ class CaseBatch:
         """Returns the functors known to be absent in one case, int32, ascending."""
         return self.excluded[self.excluded_ptr[case] : self.excluded_ptr[case + 1]]
 
+    def items(self, case: int) -> CaseItems:
+        """Returns the statements and entities of one case as numbered items; the batch must have structure."""
+        if self.structure is None:
+            raise ShapeError("items of a case", "the batch holds functors alone", "Ask spelled_out() for them.")
+        return self.structure.items(case, self.ptr)
+
+    def spelled_out(self) -> CaseBatch:
+        """Returns the same cases with structure, also where all are flat."""
+        return self if self.structure is not None else replace(self, structure=Structure.of_flat(self.ptr))
+
     def take(self, cases: npt.ArrayLike) -> CaseBatch:
         """Returns the batch of the given cases, in the given order."""
         numbers = np.asarray(cases, dtype=np.int64)
         ptr, functors = _take(self.ptr, self.functors, numbers)
         excluded_ptr, excluded = _take(self.excluded_ptr, self.excluded, numbers)
-        return CaseBatch(tuple(self.keys[i] for i in numbers.tolist()), ptr, functors, excluded_ptr, excluded)
+        structure = None if self.structure is None else self.structure.take(self.ptr, numbers)
+        keys = tuple(self.keys[i] for i in numbers.tolist())
+        return CaseBatch(keys, ptr, functors, excluded_ptr, excluded, structure)
 
     def case(self, number: int, mounted: Mounted) -> Case:
         """Returns one case in its symbolic form."""
-        ids = mounted.ontology.ids
-        return flat_case(
-            self.keys[number],
-            (ids[f] for f in self.functors_of(number)),
-            (ids[f] for f in self.excluded_of(number)),
-        )
+        ids = mounted.ids
+        excluded = tuple(ids[f] for f in self.excluded_of(number))
+        if self.structure is None:
+            return flat_case(self.keys[number], (ids[f] for f in self.functors_of(number)), excluded)
+        made = self.statements(number, mounted)
+        stated = self.structure.stated[self.ptr[number] : self.ptr[number + 1]]
+        given = sorted((place, i) for i, place in enumerate(stated.tolist()) if place >= 0)
+        return Case(self.keys[number], tuple(made[i] for _, i in given), self.structure.names[number], excluded)
+
+    def statements(self, number: int, mounted: Mounted) -> tuple[Statement, ...]:
+        """Returns all statements of one case in symbolic form, nested ones included, in their packed order."""
+        ids = mounted.ids
+        whole = self.spelled_out().structure
+        assert whole is not None
+        return whole.statements(number, self.ptr, [ids[f] for f in self.functors_of(number)])
 
     @classmethod
     def from_functors(
@@ -115,36 +151,30 @@ class CaseBatch:
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case], mounted: Mounted) -> CaseBatch:
-        """Returns symbolic cases in packed form.
+        """Returns symbolic cases in packed form, from which ``case`` gives them back.
+
+        A batch in which all cases are flat holds functors alone.
 
         Raises:
-            CaseError: a case is not flat (unweighted unary statements over one entity), or names a predicate that the
-                ontology does not have. Nested and relational cases are not packed yet.
+            CaseError: a case names a predicate that the mounted ontology does not have.
         """
-        number = mounted.ontology.number
-        keys: list[str] = []
-        present: list[list[int]] = []
-        excluded: list[list[int]] = []
-        for case in cases:
-            subjects = {a for s in case.statements for a in s.args}
-            flat = all(len(s.args) == 1 and isinstance(s.args[0], Entity) and s.weight == 1 for s in case.statements)
-            if not flat or len(subjects) > 1:
-                raise CaseError(
-                    f"pack case {case.key}",
-                    "it is not flat: only unweighted statements with one argument, the same entity in all, are packed",
-                    "Give one subject's statements; nested, relational and weighted cases are not packed yet.",
-                )
-            unknown = sorted({s.functor.id for s in case.statements} - number.keys())
+        given = list(cases)
+        number = mounted.number
+        for case in given:
+            unknown = sorted({*(s.functor.id for s in case.walk()), *case.excluded} - number.keys())
             if unknown:
                 raise CaseError(
                     f"pack case {case.key}",
                     f"{', '.join(unknown)} is not in {mounted.ontology.label}",
-                    "Use ids of the mounted ontology.",
+                    "Use ids of the mounted ontology, or mount it with these as further predicates.",
                 )
-            keys.append(case.key)
-            present.append([number[s.functor.id] for s in case.statements if not s.negated])
-            excluded.append([number[s.functor.id] for s in case.statements if s.negated])
-        return cls.from_functors(keys, present, excluded)
+        keys = tuple(c.key for c in given)
+        excluded = [[number[f] for f in c.excluded] for c in given]
+        if all(_is_flat(c) for c in given):
+            return cls.from_functors(keys, [[number[s.functor.id] for s in c.statements] for c in given], excluded)
+        ptr, functors, structure = Structure.of_cases(given, number)
+        excluded_ptr, out = _pack(excluded)
+        return cls(keys, ptr, functors, excluded_ptr, out, structure)
 
 
 def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
@@ -160,6 +190,16 @@ def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
                 f"functor {int(functors.max())}, where the ontology has {len(mounted.lattice)}",
                 "Encode the cases with the ontology that they are indexed under.",
             )
+
+
+def _is_flat(case: Case) -> bool:
+    """Returns whether the case is what ``flat_case`` makes, so that its functors alone give it back."""
+    functors = [s.functor.id for s in case.statements]
+    return (
+        not case.name
+        and functors == sorted(set(functors))
+        and all(s == Statement(Predicate(s.functor.id), (SUBJECT,)) for s in case.statements)
+    )
 
 
 def _pack(rows: Sequence[npt.ArrayLike]) -> tuple[PtrArray, IntArray]:

@@ -1,19 +1,20 @@
 """The symbolic model: entities, predicates, statements, cases.
 
-It holds nested, n-ary, negated, weighted and commutative statements over several entities. What can be packed and
-aligned today is said by ``CaseBatch.from_cases``.
+Statements may be nested to any depth, n-ary, negated, weighted, and speak of several entities.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from ..errors import ArityMismatch, CaseError
 
 __all__ = ["SUBJECT", "Case", "Entity", "Predicate", "Statement", "flat_case"]
+
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -31,27 +32,44 @@ class Entity:
 
     order = 0
 
+    @property
+    def digest(self) -> bytes:
+        """What tells this entity from others, 16 bytes."""
+        return _digest(b"entity", self.name, self.type, str(self.constant))
+
 
 SUBJECT = Entity("subject")
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """A declared symbol of the lattice. The arguments of a commutative predicate match in any order."""
+    """A declared symbol of the lattice.
+
+    Attributes:
+        id: its id in the lattice.
+        commutative: its arguments match in any order.
+        variadic: it may take different numbers of arguments.
+    """
 
     id: str
     commutative: bool = False
+    variadic: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Statement:
     """A predicate applied to entities or statements.
+
+    Two statements are equal when all they say is equal; a digest made at construction decides, so that equality takes
+    the same time at any depth.
 
     Attributes:
         functor: the predicate at the head.
         args: its arguments, in order.
         negated: the statement is said not to hold.
         weight: in (0, 1], multiplies its worth.
+        order: 1 + the greatest order among the arguments; an entity has order 0.
+        digest: what tells this statement from others, 16 bytes.
 
     Raises:
         CaseError: the weight is outside (0, 1].
@@ -65,6 +83,8 @@ class Statement:
     args: tuple[Entity | Statement, ...]
     negated: bool = False
     weight: float = 1.0
+    order: int = field(init=False)
+    digest: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and 0 < self.weight <= 1):
@@ -73,53 +93,104 @@ class Statement:
                 "a weight outside (0, 1]",
                 "Give a weight above 0 and at most 1.",
             )
+        object.__setattr__(self, "args", tuple(self.args))
+        object.__setattr__(self, "order", 1 + max((a.order for a in self.args), default=0))
+        own = (self.functor.id, repr(self.functor), str(bool(self.negated)), float(self.weight).hex())
+        object.__setattr__(self, "digest", _digest(b"statement", *own, parts=[a.digest for a in self.args]))
 
-    @cached_property
-    def order(self) -> int:
-        """1 + the greatest order among the arguments; an entity has order 0."""
-        return 1 + max((a.order for a in self.args), default=0)
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Statement) else NotImplemented
+
+    def __hash__(self) -> int:
+        return int.from_bytes(self.digest[:8], "big")
+
+    def __repr__(self) -> str:
+        shown = f"{'not ' if self.negated else ''}{self.functor.id}, {len(self.args)} arguments, order {self.order}"
+        return f"<Statement: {shown}>"
 
     def walk(self) -> Iterator[Statement]:
-        """Yields this statement and all statements below it, parents first."""
-        open_statements = [self]
+        """Yields this statement and all statements below it, each distinct one once, parents first."""
+        open_statements, seen = [self], {self}
         while open_statements:
             statement = open_statements.pop()
             yield statement
-            open_statements.extend(a for a in reversed(statement.args) if isinstance(a, Statement))
+            for argument in reversed(statement.args):
+                if isinstance(argument, Statement) and argument not in seen:
+                    seen.add(argument)
+                    open_statements.append(argument)
 
 
 @dataclass(frozen=True)
 class Case:
     """A described situation under the caller's key; two keys may hold equal content.
 
+    Attributes:
+        key: the caller's key.
+        statements: what is stated, in the order given; a statement that is given twice counts once.
+        name: a name for people.
+        excluded: ids of terms that were looked for and are absent, by code point. They take no part in a score (unlike
+            a negated statement, which pairs with a negated statement); they are held against the other side.
+
     Raises:
-        ArityMismatch: one predicate is used with different numbers of arguments.
+        ArityMismatch: a predicate that is not variadic is used with different numbers of arguments.
+        CaseError: one id is used as two different predicates.
     """
 
     key: str
     statements: tuple[Statement, ...]
     name: str = ""
+    excluded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        arity: dict[str, int] = {}
+        object.__setattr__(self, "statements", tuple(dict.fromkeys(self.statements)))
+        object.__setattr__(self, "excluded", tuple(sorted(set(self.excluded))))
+        first: dict[str, Statement] = {}
+        for statement in self.walk():
+            known = first.setdefault(statement.functor.id, statement)
+            if known.functor != statement.functor:
+                raise CaseError(
+                    f"case {self.key}",
+                    f"{statement.functor.id} is used as {known.functor} and as {statement.functor}",
+                    "Declare a predicate once, as commutative or not, variadic or not.",
+                )
+            if len(known.args) != len(statement.args) and not statement.functor.variadic:
+                raise ArityMismatch(
+                    f"case {self.key}",
+                    f"{statement.functor.id} is used with {len(known.args)} and with {len(statement.args)} arguments",
+                    "Give a predicate the same number of arguments throughout, or declare it variadic.",
+                )
+
+    def walk(self) -> Iterator[Statement]:
+        """Yields every distinct statement of the case, nested ones included, each root before those below it."""
+        seen: set[Statement] = set()
         for root in self.statements:
             for statement in root.walk():
-                known = arity.setdefault(statement.functor.id, len(statement.args))
-                if known != len(statement.args):
-                    raise ArityMismatch(
-                        f"case {self.key}",
-                        f"{statement.functor.id} is used with {known} and with {len(statement.args)} arguments",
-                        "Give a predicate the same number of arguments throughout.",
-                    )
+                if statement not in seen:
+                    seen.add(statement)
+                    yield statement
+
+    def entities(self) -> tuple[Entity, ...]:
+        """Returns the distinct entities that the statements speak of, by name, type and constancy."""
+        found = {a for s in self.walk() for a in s.args if isinstance(a, Entity)}
+        return tuple(sorted(found, key=lambda e: (e.name, e.type, e.constant)))
 
 
 def flat_case(key: str, present: Iterable[str], excluded: Iterable[str] = (), name: str = "") -> Case:
-    """Returns the case that says which terms its one subject has and which it is known not to have.
+    """Returns the case that says which terms its one subject has, and which were looked for and are absent.
 
     Example:
         >>> [s.functor.id for s in flat_case("OMIM:1", ["HP:2", "HP:1"]).statements]
         ['HP:1', 'HP:2']
     """
-    holds = [Statement(Predicate(term), (SUBJECT,)) for term in sorted(set(present))]
-    holds_not = [Statement(Predicate(term), (SUBJECT,), negated=True) for term in sorted(set(excluded))]
-    return Case(key, (*holds, *holds_not), name)
+    holds = tuple(Statement(Predicate(term), (SUBJECT,)) for term in sorted(set(present)))
+    return Case(key, holds, name, tuple(sorted(set(excluded))))
+
+
+def _digest(kind: bytes, *own: str, parts: Iterable[bytes] = ()) -> bytes:
+    digest = hashlib.blake2b(kind, digest_size=_DIGEST_BYTES)
+    for text in own:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()

@@ -108,6 +108,18 @@ class Lattice:
                 "Mount an ontology that a reader has checked; it names the circle.",
             )
 
+    def signed(self) -> Lattice:
+        """Returns the lattice of functors and their denials: ``T + f`` is the denial of functor ``f``.
+
+        What denies a functor denies all below it, so that among denials the order is reversed.
+        """
+        size = len(self)
+        child = np.repeat(np.arange(size, dtype=np.int32), np.diff(self.parent_ptr))
+        order = np.argsort(self.parents, kind="stable")
+        below_ptr = pointers(self.parents[order], size)
+        ptr = np.concatenate([self.parent_ptr, self.parent_ptr[-1] + below_ptr[1:]]).astype(np.int32)
+        return Lattice(ptr, np.concatenate([self.parents, size + child[order]]).astype(np.int32))
+
     @cached_property
     def closure(self) -> HopTable:
         """Every functor's ancestors, itself included, however far up."""

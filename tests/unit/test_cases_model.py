@@ -17,7 +17,7 @@ def test_nested_negated_weighted_and_commutative_statements() -> None:
         Predicate("cause"), (Statement(Predicate("and", commutative=True), (ATTRACTS, REVOLVES)), REVOLVES)
     )
     assert (SUN.order, ATTRACTS.order, cause.order) == (0, 1, 3)
-    assert [s.functor.id for s in cause.walk()] == ["cause", "and", "attracts", "revolves", "revolves"]
+    assert [s.functor.id for s in cause.walk()] == ["cause", "and", "attracts", "revolves"]
     case = Case("solar", (cause, Statement(Predicate("hot"), (SUN,), negated=True, weight=0.5)))
     assert case.statements[1].negated
     assert hash(case) == hash(Case("solar", case.statements))
@@ -44,16 +44,41 @@ def test_flat_cases_pack_and_come_back() -> None:
     assert batch.take([0, 0]).functors.tolist() == [1, 2, 1, 2]
 
 
-def test_what_cannot_be_packed_yet_is_refused_in_words() -> None:
-    mounted = mount(ontology_from_parents({"attracts": [], "hot": []}))
-    hot = Predicate("hot")
-    for statements in (
-        (ATTRACTS,),
-        (Statement(hot, (SUN,)), Statement(hot, (PLANET,))),
-        (Statement(hot, (SUN,), weight=0.5),),
-        (Statement(hot, (Statement(hot, (SUN,)),)),),
-    ):
-        with pytest.raises(CaseError, match="not flat"):
-            CaseBatch.from_cases([Case("c", statements)], mounted)
+def test_an_unknown_predicate_cannot_be_packed() -> None:
+    mounted = mount(ontology_from_parents({"hot": []}))
     with pytest.raises(CaseError, match="cold is not in"):
-        CaseBatch.from_cases([flat_case("c", ["cold"])], mounted)
+        CaseBatch.from_cases([flat_case("c", ["hot", "cold"])], mounted)
+
+
+def test_a_statement_is_what_it_says() -> None:
+    again = Statement(Predicate("attracts"), (Entity("sun"), Entity("planet")))
+    assert again == ATTRACTS
+    assert hash(again) == hash(ATTRACTS)
+    for other in (
+        Statement(Predicate("attracts"), (PLANET, SUN)),
+        Statement(Predicate("attracts", commutative=True), (SUN, PLANET)),
+        Statement(Predicate("attracts"), (Entity("sun", "star"), PLANET)),
+        Statement(Predicate("attracts"), (Entity("sun", constant=True), PLANET)),
+        Statement(Predicate("attracts"), (SUN, PLANET), negated=True),
+        Statement(Predicate("attracts"), (SUN, PLANET), weight=0.5),
+        REVOLVES,
+    ):
+        assert other != ATTRACTS
+
+
+def test_what_was_looked_for_and_is_absent_is_no_statement() -> None:
+    case = flat_case("k", ["EX:2"], ["EX:3", "EX:1", "EX:3"])
+    assert [s.functor.id for s in case.walk()] == ["EX:2"]
+    assert case.excluded == ("EX:1", "EX:3")
+
+
+def test_one_id_is_one_predicate() -> None:
+    odd = Statement(Predicate("attracts", commutative=True), (SUN, PLANET))
+    with pytest.raises(CaseError, match="attracts is used as"):
+        Case("odd", (Statement(Predicate("cause"), (ATTRACTS, odd)),))
+
+
+def test_a_variadic_predicate_takes_what_it_is_given() -> None:
+    both = Predicate("and", variadic=True)
+    case = Case("c", (Statement(both, (ATTRACTS,)), Statement(both, (ATTRACTS, REVOLVES, ATTRACTS))))
+    assert case.entities() == (PLANET, SUN)
