@@ -22,36 +22,39 @@ LongArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FoldedLists:
-    """Inverted lists with the lattice folded in: for each query functor, the cases that can match it, and how well.
+    """Inverted lists with the lattice folded in: for each query kind, the cases that can match it, and how well.
 
     Attributes:
         ptr: int64 ``[F + 1]``.
         cases: int32 ``[entries]``, ascending within a list, each case once.
-        best: int32 ``[entries]``, the best value any statement of the case gives the list's functor; above 0.
-        case_count: ``N``.
+        best: int32 ``[entries]``, the best value any statement of the case gives the list's kind; above 0.
+        entities: int32 ``[N]``, number of entities of each case.
     """
 
     ptr: LongArray
     cases: IntArray
     best: IntArray
-    case_count: int
+    entities: IntArray
 
 
 @dataclass(frozen=True)
 class PairBlock:
-    """Pairs of a query and a stored case to be aligned, as two CSR arrays.
+    """Pairs of a plain query and a plain stored case to be aligned, as two CSR arrays.
+
+    A case is plain when all it has are unary statements of one entity: then every hypothesis is supported by the pair
+    of subjects, and the best mapping is a matching.
 
     Attributes:
         query_ptr: int64 ``[P + 1]``.
         query_rows: int64 ``[.]``, rows of the pair table, ascending within a pair.
         case_ptr: int64 ``[P + 1]``.
-        case_functors: int32 ``[.]``, stored functors, ascending within a pair.
+        case_kinds: int32 ``[.]``, stored kinds, ascending within a pair.
     """
 
     query_ptr: LongArray
     query_rows: LongArray
     case_ptr: LongArray
-    case_functors: IntArray
+    case_kinds: IntArray
 
     def __len__(self) -> int:
         return len(self.query_ptr) - 1
@@ -60,17 +63,21 @@ class PairBlock:
 class Ops(Protocol):
     """What a backend implements."""
 
-    def accumulate(self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray) -> IntArray:
+    def accumulate(
+        self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray, query_entities: IntArray
+    ) -> IntArray:
         """Returns the admissible bound of every query with every case.
 
         Args:
             lists: the folded lists.
             query_ptr: int64 ``[B + 1]``.
-            query_lists: int32 ``[.]``, numbers of the lists of each query's functors, distinct within a query.
+            query_lists: int32 ``[.]``, numbers of the lists of each query's statements; two statements of one kind
+                name one list twice.
+            query_entities: int32 ``[B]``, number of entities of each query.
 
         Returns:
-            ``U`` int32 ``[B, N]``: the sum of ``best`` over the query's lists that hold the case, plus 2^16 for the
-            subject; 0 where no list does.
+            ``U`` int32 ``[B, N]``: the sum of ``best`` over the query's lists that hold the case, plus 2^16 for each
+            pair of entities that there can be (the smaller number of entities); 0 where no list does.
 
         Raises:
             CapacityError: a bound would reach 2^31.
@@ -102,7 +109,7 @@ class Ops(Protocol):
         ...
 
     def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
-        """Returns the structural evaluation score of each pair of flat cases, int64 ``[P]``.
+        """Returns the structural evaluation score of each pair of plain cases, int64 ``[P]``.
 
         2^16 plus the greatest total value of a one-to-one matching between the two sets of statements; 0 where nothing
         matches.

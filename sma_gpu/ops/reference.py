@@ -20,14 +20,16 @@ LongArray = npt.NDArray[np.int64]
 class ReferenceOps:
     """The three ops in NumPy and SciPy. See the contract for shapes and meaning."""
 
-    def accumulate(self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray) -> IntArray:
+    def accumulate(
+        self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray, query_entities: IntArray
+    ) -> IntArray:
         """Returns the bound of every query with every case, int32 ``[B, N]``."""
-        bounds = np.zeros((len(query_ptr) - 1, lists.case_count), np.int64)
+        bounds = np.zeros((len(query_ptr) - 1, len(lists.entities)), np.int64)
         for row, bound in enumerate(bounds):
             for number in query_lists[query_ptr[row] : query_ptr[row + 1]].tolist():
                 entries = slice(lists.ptr[number], lists.ptr[number + 1])
                 bound[lists.cases[entries]] += lists.best[entries]  # a list holds each case once
-        bounds[bounds > 0] += ENTITY_VALUE
+        bounds += ENTITY_VALUE * np.minimum(query_entities[:, None], lists.entities) * (bounds > 0)
         if bounds.size and int(bounds.max()) >= SCORE_LIMIT:
             raise CapacityError(
                 f"bound of a query with up to {int(np.diff(query_ptr).max())} statements",
@@ -55,7 +57,7 @@ class ReferenceOps:
         scores = np.zeros(len(pairs), np.int64)
         for pair in range(len(pairs)):
             rows = pairs.query_rows[pairs.query_ptr[pair] : pairs.query_ptr[pair + 1]]
-            stored = pairs.case_functors[pairs.case_ptr[pair] : pairs.case_ptr[pair + 1]]
+            stored = pairs.case_kinds[pairs.case_ptr[pair] : pairs.case_ptr[pair + 1]]
             row, column, at = table.between(rows, stored)
             total = best_total(row, column, table.value[at])
             scores[pair] = ENTITY_VALUE + total if total else 0

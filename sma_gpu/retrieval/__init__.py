@@ -1,12 +1,19 @@
 """The index, the MAC bound, the FAC alignment, the certified top k, and the explanation of a hit."""
 
+from .alignment import ALIGN_DIALS, align, analogy_between
+from .analogy import Analogy, CandidateInference, Correspondence, Difference
 from .explain import Contradiction, Explanation, Inference, Pairing, explain
 from .hits import Hits
 from .index import Index
-from .search import OpenQuery, Standing, Top, check_k, open_query
+from .search import OpenQuery, Standing, Top, check_k, open_queries, open_query
 
 __all__ = [
+    "ALIGN_DIALS",
+    "Analogy",
+    "CandidateInference",
     "Contradiction",
+    "Correspondence",
+    "Difference",
     "Explanation",
     "Hits",
     "Index",
@@ -15,7 +22,10 @@ __all__ = [
     "Pairing",
     "Standing",
     "Top",
+    "align",
+    "analogy_between",
     "check_k",
     "explain",
+    "open_queries",
     "open_query",
 ]

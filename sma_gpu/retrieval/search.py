@@ -2,6 +2,10 @@
 
 A case's rank key never exceeds the key of its bound. Once the next case in bound order comes after the k-th hit so far
 (key descending, then tie rank), no case left can enter the top k, and the answer equals that of aligning every case.
+
+Plain cases (unary statements of one entity) are aligned by the op ``assign``; the others by branch and bound, which may
+run out of its node budget. Then the score is the best found, its limit says what could not be ruled out, and the answer
+is certified only if that could not change the top k.
 """
 
 from __future__ import annotations
@@ -14,16 +18,17 @@ import numpy.typing as npt
 
 from ..cases import CaseBatch
 from ..cases.batch import check_functors
-from ..errors import CapacityError, QueryError
+from ..errors import QueryError
 from ..lattice.arrays import distinct, expand, pointers
 from ..ops import Ops, PairBlock, choose
 from ..ops.registry import AUTO
-from ..scoring import PairTable
-from ..scoring.grid import SCORE_LIMIT
-from .corpus import Corpus
+from ..ops.structure import NODE_BUDGET
+from ..scoring import Kinds, PairTable, kinds_of
+from .corpus import Corpus, own_values, self_scores
 from .hits import Hits
+from .pairing import pair_up
 
-__all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_query", "retrieve"]
+__all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_queries", "open_query", "retrieve"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -39,13 +44,15 @@ class Top:
     Attributes:
         cases: int64, numbers of the cases.
         scores: int64, structural evaluation scores in units of 2^-16 bit.
+        limits: int64, no mapping of the case scores more; equal to the score where that is proved best.
         rank_keys: int64, what the order is by.
-        certified: no case left out can enter.
+        certified: no case left out can enter, and the order is proved.
         aligned: number of cases whose bound alone does not place them after the last place asked for.
     """
 
     cases: LongArray
     scores: LongArray
+    limits: LongArray
     rank_keys: LongArray
     certified: bool
     aligned: int
@@ -76,17 +83,25 @@ class OpenQuery:
 
     Attributes:
         corpus: the stored cases.
-        functors: int32, functors of the query, ascending.
-        table: values of pairs; holds a row for each of ``functors``, perhaps more.
+        batch: the cases that the query is one of; with structure if the stored cases have it.
+        number: number of the query in ``batch``.
+        rows: int64, row of ``table`` of each statement of the query.
+        table: values of pairs; holds a row for each kind of statement in the query, perhaps more.
+        own_values: int64, value of each statement of the query with itself, units of 2^-16 bit.
         self_score: score of the query against itself, units of 2^-16 bit.
         bounds: int32 ``[N]``, bound of every case; 0 where nothing can match.
+        node_budget: greatest number of nodes in the search for one mapping.
     """
 
     corpus: Corpus
-    functors: IntArray
+    batch: CaseBatch
+    number: int
+    rows: LongArray
     table: PairTable
+    own_values: LongArray
     self_score: int
     bounds: IntArray
+    node_budget: int
     _ops: Ops
 
     def top(self, k: int, shortlist: IntArray | None = None) -> Top:
@@ -100,7 +115,9 @@ class OpenQuery:
         order = self._in_bound_order(min(max(4 * k, 64), len(self.corpus))) if shortlist is None else shortlist
         order = order[order >= 0]
         bound_keys = self._keys(self.bounds[order].astype(np.int64), order)
-        cases, scores, keys = (np.zeros(0, np.int64) for _ in range(3))
+        tie_rank = self.corpus.tie_rank
+        cases, scores, limits, keys = (np.zeros(0, np.int64) for _ in range(4))
+        unproved: list[tuple[int, int]] = []  # (rank key of the limit, -tie rank) where the best mapping is not proved
         done = 0
         proved = able == 0
         while not proved:
@@ -109,25 +126,32 @@ class OpenQuery:
                 bound_keys = self._keys(self.bounds[order].astype(np.int64), order)
             new = order[done : done + max(_FIRST_LOOK, done // 2)].astype(np.int64)
             done += len(new)
-            new_scores = self._align(new)
-            cases = np.concatenate([cases, new])
-            scores = np.concatenate([scores, new_scores])
-            keys = np.concatenate([keys, self._keys(new_scores, new)])
-            best = np.lexsort((self.corpus.tie_rank[cases], -keys))[:k]
-            cases, scores, keys = cases[best], scores[best], keys[best]
+            new_scores, new_limits = self._align(new)
+            loose = new[new_limits > new_scores]
+            loose_keys = self._keys(new_limits[new_limits > new_scores], loose)
+            unproved += zip(loose_keys.tolist(), (-tie_rank[loose]).tolist(), strict=True)
+            matched = new_scores > 0  # a case with structure may have a bound and yet no mapping
+            cases = np.concatenate([cases, new[matched]])
+            scores = np.concatenate([scores, new_scores[matched]])
+            limits = np.concatenate([limits, new_limits[matched]])
+            keys = self._keys(scores, cases)
+            best = np.lexsort((tie_rank[cases], -keys))[:k]
+            cases, scores, limits, keys = cases[best], scores[best], limits[best], keys[best]
             proved = done == able
             if not proved and done < len(order) and len(cases) == k:
-                tie_rank = self.corpus.tie_rank
                 proved = (bound_keys[done], -tie_rank[order[done]]) < (keys[-1], -tie_rank[cases[-1]])
-        aligned = self._count_aligned(int(keys[-1]), int(cases[-1])) if len(cases) == k else able
-        return Top(cases, scores, keys, certified=bool(proved), aligned=aligned)
+        full = len(cases) == k
+        last = (int(keys[-1]), -int(tie_rank[cases[-1]])) if full else (0, 0)
+        certified = all(reach < last for reach in unproved) if full else not unproved
+        aligned = self._count_aligned(int(keys[-1]), int(cases[-1])) if full else able
+        return Top(cases, scores, limits, keys, certified=certified, aligned=aligned)
 
     def standing(self, case: int) -> Standing:
         """Returns the exact score, rank and ties of one case, also outside any top k."""
-        if not self.bounds[case]:
-            return Standing(0, 0, None, 0, int(np.count_nonzero(self.bounds)))
         own = np.array([case], np.int64)
-        score = self._align(own)
+        score = self._align(own)[0] if self.bounds[case] else np.zeros(1, np.int64)
+        if not score[0]:
+            return Standing(0, 0, None, 0, int(np.count_nonzero(self.bounds)))
         key = int(self._keys(score, own)[0])
         cases, keys = self._down_to(key)
         tie_rank = self.corpus.tie_rank
@@ -151,23 +175,41 @@ class OpenQuery:
         first: IntArray = cases[0]
         return first
 
-    def _align(self, cases: LongArray) -> LongArray:
-        rows = self.table.rows_of(self.functors)
+    def _align(self, cases: LongArray) -> tuple[LongArray, LongArray]:
+        """Returns the score of each case and the limit of it, which is the same where the score is proved best."""
+        scores = np.zeros(len(cases), np.int64)
+        limits = np.zeros(len(cases), np.int64)
+        structure = self.batch.structure
+        own_plain = structure is None or bool(structure.plain(self.batch.ptr)[self.number])
+        plain = self.corpus.plain[cases] & own_plain
+        scores[plain] = limits[plain] = self._assign(cases[plain])
+        for place in np.flatnonzero(~plain).tolist():
+            items = self.batch.items(self.number)
+            pair = pair_up(self.corpus, self.table, self.rows, items, int(cases[place]))
+            found = pair.best(self.node_budget)
+            scores[place], limits[place] = pair.score(found.total), pair.score(found.bound)
+        return scores, limits
+
+    def _assign(self, cases: LongArray) -> LongArray:
+        """Returns the score of each of the given plain cases with a plain query."""
+        rows = np.sort(self.rows)
         count = len(cases)
         owner, at = expand(self.corpus.cases.ptr, cases)
+        kinds = self.corpus.case_kinds[at]
+        if self.corpus.cases.structure is not None:  # kinds of denials come last, statements by functor
+            kinds = kinds[np.lexsort((kinds, owner))]
         pairs = PairBlock(
-            np.arange(count + 1, dtype=np.int64) * len(rows),
-            np.tile(rows, count),
-            pointers(owner, count),
-            self.corpus.cases.functors[at],
+            np.arange(count + 1, dtype=np.int64) * len(rows), np.tile(rows, count), pointers(owner, count), kinds
         )
         return self._ops.assign(self.table, pairs)
 
     def _down_to(self, floor: int) -> tuple[LongArray, LongArray]:
-        """Returns (cases, rank keys) of all cases whose bound reaches the rank key ``floor``."""
+        """Returns (cases, rank keys) of all cases with a mapping whose bound reaches the rank key ``floor``."""
         able = np.flatnonzero(self.bounds)
         able = able[self._keys(self.bounds[able].astype(np.int64), able) >= floor]
-        return able, self._keys(self._align(able), able)
+        scores, _ = self._align(able)
+        able, scores = able[scores > 0], scores[scores > 0]
+        return able, self._keys(scores, able)
 
     def _count_aligned(self, key: int, case: int) -> int:
         """Returns how many cases have a bound that alone does not place them after a hit with this key."""
@@ -177,13 +219,14 @@ class OpenQuery:
         return int(((bound_keys > key) | ((bound_keys == key) & (tie_rank[able] <= tie_rank[case]))).sum())
 
 
-def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO) -> OpenQuery:
-    """Returns one query, bounded against every case.
+def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> OpenQuery:
+    """Returns one flat query, bounded against every case.
 
     Args:
         corpus: the stored cases.
         functors: int32, functors of the query.
         backend: which ops to use.
+        node_budget: greatest number of nodes in the search for one mapping.
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve.
@@ -191,19 +234,18 @@ def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO) -> Op
         CapacityError: a bound or the query's self-score would reach 2^31 units.
     """
     batch = CaseBatch.from_functors([""], [functors])
-    return next(_blocks(corpus, choose(backend)[1], batch))[1][0]
+    return next(open_queries(corpus, batch, choose(backend)[1], node_budget))[1][0]
 
 
-def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO) -> Hits:
+def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> Hits:
     """Returns the certified top ``k`` of every query in ``batch``. See ``Index.retrieve``."""
     places = min(check_k(k), len(corpus))
     name, ops = choose(backend)
     cases = np.full((len(batch), places), -1, np.int32)
-    scores = np.zeros((len(batch), places), np.int64)
-    rank_keys = np.zeros((len(batch), places), np.int64)
+    scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)
     certified = np.ones(len(batch), np.bool_)  # without a case there is nothing to prove
-    for start, queries in _blocks(corpus, ops, batch) if places else ():
+    for start, queries in open_queries(corpus, batch, ops, node_budget) if places else ():
         limit = min(len(corpus), max(4 * places, 64))
         shortlists, _ = ops.select(
             np.stack([q.bounds for q in queries]),
@@ -216,14 +258,14 @@ def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO) -
             found = query.top(places, shortlist)
             count = len(found.cases)
             cases[row, :count], scores[row, :count] = found.cases, found.scores
-            rank_keys[row, :count] = found.rank_keys
+            limits[row, :count], rank_keys[row, :count] = found.limits, found.rank_keys
             aligned[row], certified[row] = found.aligned, found.certified
 
     filled = cases >= 0
     keys = np.full(cases.shape, "", dtype=object)
     keys[filled] = np.array((*corpus.keys, ""), dtype=object)[cases[filled]]
     rank = np.where(filled, np.arange(1, places + 1, dtype=np.int32), 0).astype(np.int32)
-    return Hits(batch.keys, keys, cases, scores, rank_keys, rank, certified, aligned, name)
+    return Hits(batch.keys, keys, cases, scores, limits, rank_keys, rank, certified, aligned, name)
 
 
 def check_k(k: int) -> int:
@@ -237,25 +279,34 @@ def check_k(k: int) -> int:
     return int(k)
 
 
-def _blocks(corpus: Corpus, ops: Ops, batch: CaseBatch) -> Iterator[tuple[int, list[OpenQuery]]]:
+def open_queries(
+    corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = NODE_BUDGET
+) -> Iterator[tuple[int, list[OpenQuery]]]:
     """Yields the queries of a batch, opened, in blocks: number of the first one, and the block."""
     check_functors(batch, corpus.mounted)
-    table = corpus.pairs(distinct(batch.functors))
+    if batch.structure is not None:
+        corpus = corpus.spelled_out
+    if corpus.cases.structure is None:
+        functors = distinct(batch.functors)
+        kinds, kind = Kinds.unary(functors, corpus.dials.gamma), np.searchsorted(functors, batch.functors)
+        entities = np.ones(len(batch), np.int32)
+    else:
+        batch = batch.spelled_out()
+        assert batch.structure is not None
+        kinds, kind = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
+        entities = batch.structure.entity_counts()
+    own = own_values(corpus.costs, kinds)[kind]
+    own_scores = self_scores(batch, own)
+    table = corpus.pairs_of(kinds)
     lists = corpus.fold(table)
     size = max(1, _BLOCK_CELLS // max(len(corpus), 1))
     for start in range(0, len(batch), size):
         ptr = batch.ptr[start : start + size + 1]
-        numbers = table.rows_of(batch.functors[ptr[0] : ptr[-1]]).astype(np.int32)
-        bounds = ops.accumulate(lists, ptr - ptr[0], numbers)
+        numbers = kind[ptr[0] : ptr[-1]].astype(np.int32)
+        bounds = ops.accumulate(lists, ptr - ptr[0], numbers, entities[start : start + size])
         queries = []
-        for row, bound in enumerate(bounds, start):
-            functors = batch.functors_of(row)
-            own = corpus.self_score(functors)
-            if own >= SCORE_LIMIT:
-                raise CapacityError(
-                    f"query {batch.keys[row] or row} of {len(functors)} statements",
-                    f"its self-score is {own} units of 2^-16 bit, where scores stay below 2^31",
-                    "Split the query, or lower the dial gamma.",
-                )
-            queries.append(OpenQuery(corpus, functors, table, own, bound, ops))
+        for number, bound in enumerate(bounds, start):
+            span = slice(int(batch.ptr[number]), int(batch.ptr[number + 1]))
+            rows, score = kind[span].astype(np.int64), int(own_scores[number])
+            queries.append(OpenQuery(corpus, batch, number, rows, table, own[span], score, bound, node_budget, ops))
         yield start, queries

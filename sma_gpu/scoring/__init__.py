@@ -2,8 +2,21 @@
 
 from .dials import Dials
 from .grid import GRID, to_bits, to_grid
+from .kinds import Kinds, Shapes, kinds_of
 from .normalise import Normaliser
 from .pairs import PairTable, pair_table
 from .scorers import functor_costs
 
-__all__ = ["GRID", "Dials", "Normaliser", "PairTable", "functor_costs", "pair_table", "to_bits", "to_grid"]
+__all__ = [
+    "GRID",
+    "Dials",
+    "Kinds",
+    "Normaliser",
+    "PairTable",
+    "Shapes",
+    "functor_costs",
+    "kinds_of",
+    "pair_table",
+    "to_bits",
+    "to_grid",
+]

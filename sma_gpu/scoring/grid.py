@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ENTITY_VALUE", "GRID", "SCORE_LIMIT", "flat_shape", "to_bits", "to_grid"]
+__all__ = ["ENTITY_VALUE", "GRID", "SCORE_LIMIT", "to_bits", "to_grid"]
 
 GRID = 1 << 16  # units per bit
 ENTITY_VALUE = GRID  # the value of a pair of entities
@@ -20,12 +20,3 @@ def to_grid(bits: npt.ArrayLike) -> npt.NDArray[np.int64]:
 def to_bits(units: int) -> float:
     """Returns a number of units in bits. Exact: a float holds every score below 2^53 units."""
     return int(units) / GRID
-
-
-def flat_shape(gamma: float) -> float:
-    """Returns T(shape) of a unary statement over an entity: one path of length 0 and one of length 1.
-
-    Trickle-down (Forbus and others) lets a statement lend ``gamma`` of its score to each argument. Summed over a
-    mapping this equals multiplying the statement's own worth by T, which a test confirms by simulation.
-    """
-    return 1.0 + gamma

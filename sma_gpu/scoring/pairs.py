@@ -1,4 +1,4 @@
-"""The value of every pair of a query functor and a stored functor: the one place where worth meets the grid."""
+"""The value of every pair of a query kind and a stored kind: the one place where worth meets the grid."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lattice import HopTable
-from ..lattice.arrays import expand, pointers
+from ..lattice.arrays import distinct, expand, pointers
 from .dials import Dials
-from .grid import flat_shape, to_grid
+from .grid import to_grid
+from .kinds import Kinds
 
 __all__ = ["PairTable", "invert", "pair_table"]
 
@@ -20,12 +21,14 @@ LongArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PairTable:
-    """Compatible pairs of query functors (rows) and stored functors, in CSR form.
+    """Compatible pairs of query kinds (rows) and stored kinds, in CSR form.
+
+    Over flat cases a kind is a functor, and has its number.
 
     Attributes:
         functors: int32 ``[F]``, the query functor of each row, ascending.
         ptr: int64 ``[F + 1]``.
-        stored: int32 ``[pairs]``, ascending within a row.
+        stored: int32 ``[pairs]``, stored kinds, ascending within a row.
         value: int64 ``[pairs]``, value of the hypothesis in units of 2^-16 bit, above 0.
         via: int32 ``[pairs]``, the common ancestor that pays.
         distance: int32 ``[pairs]``, is-a hops over it, both legs together.
@@ -39,11 +42,11 @@ class PairTable:
     distance: IntArray
 
     def rows_of(self, functors: npt.ArrayLike) -> LongArray:
-        """Returns the row of each query functor, int64. All must be in ``self.functors``."""
+        """Returns the row of each functor of a flat query, int64. All must be in ``self.functors``."""
         return np.searchsorted(self.functors, np.asarray(functors)).astype(np.int64)
 
     def between(self, rows: LongArray, stored: IntArray) -> tuple[LongArray, LongArray, LongArray]:
-        """Returns the pairs of the given rows with the given stored functors, ascending.
+        """Returns the pairs of the given rows with the given stored kinds, ascending.
 
         Args:
             rows: int64, rows of this table.
@@ -71,20 +74,42 @@ def invert(near: HopTable, stored: npt.NDArray[np.bool_]) -> HopTable:
 
 
 def pair_table(
-    dials: Dials, costs: npt.NDArray[np.float64], near: HopTable, below: HopTable, functors: IntArray
+    dials: Dials, costs: npt.NDArray[np.float64], near: HopTable, below: HopTable, query: Kinds, stored: Kinds
 ) -> PairTable:
-    """Returns the values of all compatible pairs of the query ``functors`` with the stored functors in ``below``.
+    """Returns the values of all compatible pairs of ``query`` kinds with ``stored`` kinds.
 
     Two functors are compatible when a common ancestor lies at most ``delta`` hops away, both legs together. The
-    ancestor that pays most counts; ties go to fewer hops, then to the smaller id.
+    ancestor that pays most counts; ties go to fewer hops, then to the smaller id. Kinds also need equal shapes, and a
+    pair takes the smaller weight.
 
     Args:
         dials: scorer settings.
         costs: float64 ``[T]``, bits.
         near: ancestors within delta hops of every functor.
-        below: ``invert(near, stored)``.
-        functors: int32, distinct, ascending.
+        below: ``invert(near, marked)``, where the functors of ``stored`` are marked.
+        query: kinds, in order.
+        stored: kinds, in order.
     """
+    functors = distinct(query.functors)
+    ptr, other, worth, via, distance = _functor_pairs(dials, costs, near, below, functors)
+    row, at = expand(ptr, np.searchsorted(functors, query.functors))
+    pair, kind = expand(stored.by_functor(len(costs)), other[at])
+    row, at = row[pair], at[pair]
+    same = query.shapes[row] == stored.shapes[kind]
+    row, at, kind = row[same], at[same], kind[same]
+    weight = np.minimum(query.weights[row], stored.weights[kind])
+    value = to_grid(worth[at] * weight * stored.trickle[kind])
+    keep = value > 0  # a hypothesis of value 0 does not exist
+    row, at, kind = row[keep], at[keep], kind[keep]
+    return PairTable(
+        query.functors, pointers(row, len(query)), kind.astype(np.int32), value[keep], via[at], distance[at]
+    )
+
+
+def _functor_pairs(
+    dials: Dials, costs: npt.NDArray[np.float64], near: HopTable, below: HopTable, functors: IntArray
+) -> tuple[LongArray, IntArray, npt.NDArray[np.float64], IntArray, IntArray]:
+    """Returns CSR pointers by ``functors``, and for each pair: stored functor, worth, ancestor, hops over it."""
     row, leg = expand(near.ptr, functors)
     ancestor, up = near.ancestors[leg], near.hops[leg]
     pair, other = expand(below.ptr, ancestor)
@@ -103,13 +128,5 @@ def pair_table(
     row, stored, via, distance, worth = row[order], stored[order], via[order], distance[order], worth[order]
     first = np.ones(len(row), bool)
     first[1:] = (row[1:] != row[:-1]) | (stored[1:] != stored[:-1])
-    value = to_grid(worth * flat_shape(dials.gamma))
-    keep = first & (value > 0)  # a hypothesis of value 0 does not exist
-    return PairTable(
-        functors,
-        pointers(row[keep], len(functors)),
-        stored[keep],
-        value[keep],
-        via[keep],
-        distance[keep].astype(np.int32),
-    )
+    ptr = pointers(row[first], len(functors))
+    return ptr, stored[first], worth[first], via[first], distance[first].astype(np.int32)

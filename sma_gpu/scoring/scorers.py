@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..cases import CaseBatch
 from ..lattice import HopTable, Lattice
 from ..lattice.arrays import expand
 from .dials import Dials
@@ -19,34 +18,38 @@ from .dials import Dials
 __all__ = ["closure_counts", "functor_costs", "near_counts"]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
 CountArray = npt.NDArray[np.int64]
 
 _BLOCK_CASES = 1 << 12  # cases expanded at a time; changes memory, never a count
 
 
-def functor_costs(dials: Dials, lattice: Lattice, near: HopTable, cases: CaseBatch) -> FloatArray:
+def functor_costs(
+    dials: Dials, lattice: Lattice, near: HopTable, case_ptr: CountArray, functors: IntArray
+) -> FloatArray:
     """Returns the cost of every functor in bits, float64 ``[T]``, never negative.
 
     Args:
         dials: ``scorer`` chooses.
         lattice: the is-a lattice, ``T`` functors.
         near: its ancestors within ``dials.delta`` hops.
-        cases: the indexed cases.
+        case_ptr: int64 ``[N + 1]``, cuts the statements of the indexed cases.
+        functors: int32 ``[S]``, functor of each distinct statement, nested ones included.
     """
     if dials.scorer == "unit":
         return np.ones(len(lattice))
     if dials.scorer == "ic":
-        return information_content(closure_counts(lattice, cases), len(cases))
-    return surprisal(near_counts(near, cases))
+        return information_content(closure_counts(lattice, case_ptr, functors), len(case_ptr) - 1)
+    return surprisal(near_counts(near, functors))
 
 
-def closure_counts(lattice: Lattice, cases: CaseBatch) -> CountArray:
+def closure_counts(lattice: Lattice, case_ptr: CountArray, functors: IntArray) -> CountArray:
     """Returns in how many cases each functor holds, itself or through a narrower one, int64 ``[T]``."""
     size, closure = len(lattice), lattice.closure
     counts = np.zeros(size, np.int64)
-    for start in range(0, len(cases), _BLOCK_CASES):
-        ptr = cases.ptr[start : start + _BLOCK_CASES + 1]
-        statement, at = expand(closure.ptr, cases.functors[ptr[0] : ptr[-1]])
+    for start in range(0, len(case_ptr) - 1, _BLOCK_CASES):
+        ptr = case_ptr[start : start + _BLOCK_CASES + 1]
+        statement, at = expand(closure.ptr, functors[ptr[0] : ptr[-1]])
         above = closure.ancestors[at]
         ends = np.searchsorted(statement, ptr - ptr[0]).tolist()
         for lo, hi in zip(ends, ends[1:], strict=False):
@@ -54,10 +57,10 @@ def closure_counts(lattice: Lattice, cases: CaseBatch) -> CountArray:
     return counts
 
 
-def near_counts(near: HopTable, cases: CaseBatch) -> CountArray:
+def near_counts(near: HopTable, functors: IntArray) -> CountArray:
     """Returns how many statements each functor covers from at most delta hops above, int64 ``[T]``."""
     size = len(near.ptr) - 1
-    stated = np.bincount(cases.functors, minlength=size)
+    stated = np.bincount(functors, minlength=size)
     covered = np.repeat(stated, np.diff(near.ptr))
     return np.bincount(near.ancestors, weights=covered, minlength=size).astype(np.int64)
 

@@ -32,7 +32,9 @@ def functors(index: Index, terms: list[str]) -> np.ndarray:
 def bounds_of(index: Index, query: np.ndarray) -> np.ndarray:
     table = index.pairs(query)
     lists = np.arange(len(query), dtype=np.int32)
-    return choose("reference")[1].accumulate(index.fold(table), np.array([0, len(query)]), lists)[0]
+    return choose("reference")[1].accumulate(index.fold(table), np.array([0, len(query)]), lists, np.ones(1, np.int32))[
+        0
+    ]
 
 
 def scores_of(index: Index, query: np.ndarray) -> np.ndarray:

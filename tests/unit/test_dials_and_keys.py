@@ -95,9 +95,11 @@ def test_a_case_or_a_query_that_reaches_the_limit_is_refused_not_wrapped() -> No
         Index.build(CaseBatch.from_functors(["a"], [np.arange(26_214)]), mounted, unit)
     with pytest.raises(CapacityError, match="stay below 2"):
         index.retrieve(CaseBatch.from_functors(["q"], [np.arange(26_214)]), 1)
-    lists = FoldedLists(np.array([0, 1, 2]), np.array([0, 0], np.int32), np.array([1 << 30, 1 << 30], np.int32), 1)
+    lists = FoldedLists(
+        np.array([0, 1, 2]), np.array([0, 0], np.int32), np.array([1 << 30, 1 << 30], np.int32), np.ones(1, np.int32)
+    )
     with pytest.raises(CapacityError, match="bound"):
-        choose()[1].accumulate(lists, np.array([0, 2]), np.array([0, 1], np.int32))
+        choose()[1].accumulate(lists, np.array([0, 2]), np.array([0, 1], np.int32), np.ones(1, np.int32))
 
 
 def test_backends_are_chosen_by_name_or_the_best_there_is() -> None:

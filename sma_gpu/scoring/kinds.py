@@ -1,0 +1,135 @@
+"""Kinds of statements: all that the value of a pair depends on, beside the dials and the costs.
+
+A kind is a signed functor (``T + f`` denies functor ``f``), the shape of the argument tree, and a weight. Shapes leave
+the order of arguments out: equal shapes are necessary for two statements to match, whether or not they are commutative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cases import CaseBatch
+from ..cases.structure import Structure
+from ..lattice.arrays import pointers
+
+__all__ = ["UNARY", "Kinds", "Shapes", "kinds_of"]
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_ENTITY = 0
+UNARY = 1  # the shape of a statement over one entity
+
+
+class Shapes:
+    """Numbers for argument trees, in the order in which they are first seen.
+
+    >>> Shapes().number((0,)), Shapes().trickle(0.25).tolist()
+    (1, [1.0, 1.25])
+    """
+
+    def __init__(self) -> None:
+        self._number: dict[tuple[int, ...], int] = {}
+        self._paths: list[tuple[int, ...]] = [(1,)]  # downward paths of each length from the root; an entity: one
+        self.number((_ENTITY,))
+
+    def copy(self) -> Shapes:
+        """Returns shapes to which more can be added without these changing."""
+        other = Shapes()
+        other._number, other._paths = dict(self._number), list(self._paths)
+        return other
+
+    def number(self, arguments: tuple[int, ...]) -> int:
+        """Returns the number of the shape of a statement over arguments of these shapes."""
+        key = tuple(sorted(arguments))
+        known = self._number.get(key)
+        if known is None:
+            known = self._number[key] = len(self._paths)
+            below = [self._paths[a] for a in key]
+            depth = max(map(len, below), default=0)
+            self._paths.append((1, *(sum(p[i] for p in below if i < len(p)) for i in range(depth))))
+        return known
+
+    def trickle(self, gamma: float) -> FloatArray:
+        """Returns T of every shape: the sum of gamma^length over its downward paths, the empty one included.
+
+        Trickle-down (Forbus and others) lets a statement lend ``gamma`` of its score to each argument. Summed over a
+        mapping this equals multiplying the statement's own worth by T, which a test confirms by simulation.
+        """
+        return np.array([sum(n * gamma**length for length, n in enumerate(p)) for p in self._paths], np.float64)
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """``K`` kinds of statements, distinct, ordered by functor, then shape, then weight.
+
+    Attributes:
+        functors: int32 ``[K]``, signed functors.
+        shapes: int32 ``[K]``, numbers of shapes.
+        weights: float64 ``[K]``, in (0, 1].
+        trickle: float64 ``[K]``, T of the shape.
+    """
+
+    functors: IntArray
+    shapes: IntArray
+    weights: FloatArray
+    trickle: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.functors)
+
+    @classmethod
+    def unary(cls, functors: npt.ArrayLike, gamma: float) -> Kinds:
+        """Returns the kinds of unweighted statements over one entity; ``functors`` are distinct and ascending."""
+        given = np.asarray(functors, dtype=np.int32)
+        shapes = np.full(len(given), UNARY, np.int32)
+        return cls(given, shapes, np.ones(len(given)), Shapes().trickle(gamma)[shapes])
+
+    def take(self, numbers: npt.NDArray[np.integer]) -> Kinds:
+        """Returns the kinds of these numbers, which ascend."""
+        return Kinds(self.functors[numbers], self.shapes[numbers], self.weights[numbers], self.trickle[numbers])
+
+    def by_functor(self, functor_count: int) -> LongArray:
+        """Returns CSR pointers int64 ``[functor_count + 1]``: the kinds of each functor."""
+        return pointers(self.functors, functor_count)
+
+
+def kinds_of(cases: CaseBatch, functor_count: int, shapes: Shapes, gamma: float) -> tuple[Kinds, LongArray]:
+    """Returns the distinct kinds of the statements of ``cases``, and the kind of each statement, int64 ``[S]``.
+
+    Args:
+        cases: a batch with structure.
+        functor_count: ``T``, number of functors of the unsigned lattice.
+        shapes: numbers of shapes known so far; new ones are added.
+        gamma: the dial.
+    """
+    structure = cases.spelled_out().structure
+    assert structure is not None
+    functor = cases.functors + functor_count * structure.negated.astype(np.int32)
+    shape = _shapes(structure, cases.ptr, shapes)
+    weight = structure.weight
+    order = np.lexsort((weight, shape, functor))
+    first = np.ones(len(order), bool)
+    functor, shape, weight = functor[order], shape[order], weight[order]
+    first[1:] = (functor[1:] != functor[:-1]) | (shape[1:] != shape[:-1]) | (weight[1:] != weight[:-1])
+    kind = np.zeros(len(order), np.int64)
+    kind[order] = np.cumsum(first) - 1
+    return Kinds(functor[first], shape[first], weight[first], shapes.trickle(gamma)[shape[first]]), kind
+
+
+def _shapes(structure: Structure, ptr: LongArray, shapes: Shapes) -> IntArray:
+    found = np.zeros(len(structure.order), np.int32)
+    arity = np.diff(structure.arg_ptr)
+    for width in sorted(set(arity[structure.order == 1].tolist())):
+        found[(structure.order == 1) & (arity == width)] = shapes.number((_ENTITY,) * width)
+    start = np.repeat(ptr[:-1], np.diff(ptr))
+    size = np.repeat(np.diff(ptr), np.diff(ptr))
+    for number in np.flatnonzero(structure.order > 1).tolist():  # arguments stand before: their shapes are known
+        held = structure.args[structure.arg_ptr[number] : structure.arg_ptr[number + 1]].tolist()
+        lo, count = int(start[number]), int(size[number])
+        found[number] = shapes.number(tuple(int(found[lo + a]) if a < count else _ENTITY for a in held))
+    return found
