@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from ..errors import BackendUnavailable, DataMissing, SmaError
 from ..version import __version__
 from . import commands
+from .align import align
 
 __all__ = ["main"]
 
@@ -132,6 +133,25 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _engine_options(compare)
     compare.set_defaults(run=commands.compare)
 
+    analogy = verbs.add_parser("align", help="align two cases: what corresponds, what follows by analogy, what differs")
+    analogy.add_argument("base", metavar="BASE", type=_word, help="file of the case that is drawn upon")
+    analogy.add_argument("target", metavar="TARGET", type=_word, help="file of the case that is to be understood")
+    analogy.add_argument(
+        "--lattice", metavar="FILE", type=_word, help="which predicates are related: a vocabulary or an ontology"
+    )
+    analogy.add_argument("--svg", metavar="OUT", type=_place, help="also draw the analogy into this file")
+    _output_options(analogy, "text", "json", "svg")
+    analogy.add_argument("--dials", default="default", help="default, or dials to change, like '{\"rho\": 0.9}'")
+    analogy.add_argument(
+        "--nodes", metavar="N", type=_positive, help="most steps of the search for the best mapping, and for its proof"
+    )
+    analogy.add_argument(
+        "--strict-input",
+        action="store_true",
+        help="refuse predicates that the lattice lacks, and a lattice that otherwise loads with warnings",
+    )
+    analogy.set_defaults(run=align)
+
     terms = verbs.add_parser("terms", help="search the names and synonyms of an ontology")
     _domain(terms)
     terms.add_argument("text", help="part of a name or synonym")
@@ -172,9 +192,10 @@ def _query_options(parser: argparse.ArgumentParser) -> None:
     _engine_options(parser)
 
 
-def _output_options(parser: argparse.ArgumentParser) -> None:
+def _output_options(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as -f json")
-    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="form of the answer")
+    choices = formats or ("text", "json")
+    parser.add_argument("-f", "--format", choices=choices, default="text", help="form of the answer")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=_place, help="write the answer here instead of standard output"
     )

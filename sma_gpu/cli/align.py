@@ -1,0 +1,81 @@
+"""The command ``align``: two case files in, their analogy out as text, JSON or a drawing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ..answers.analogy_answer import analogy_answer, analogy_names, lattice_notes
+from ..answers.analogy_drawing import analogy_svg
+from ..answers.analogy_text import analogy_text
+from ..answers.batch import line_text
+from ..cases import Case, Vocabulary, read_case, read_vocabulary
+from ..errors import CaseError, DialError, QueryError
+from ..retrieval.alignment import ALIGN_DIALS
+from ..retrieval.alignment import align as align_cases
+from ..scoring import Dials
+
+__all__ = ["align"]
+
+
+def align(arguments: argparse.Namespace) -> int:
+    """Aligns two cases and tells what corresponds, what follows and what differs."""
+    _check_places(arguments)
+    dials = _dials(arguments.dials)
+    lattice = read_vocabulary(arguments.lattice, strict=arguments.strict_input) if arguments.lattice else None
+    words = lattice or Vocabulary.plain()
+    base, target = read_case(arguments.base, words), read_case(arguments.target, words)
+    if lattice is not None and arguments.strict_input:
+        _refuse_missing(base, target, lattice, arguments.lattice)
+    limit = {} if arguments.nodes is None else {"node_budget": arguments.nodes}
+    analogy = align_cases(base, target, lattice, dials, **limit)
+    notes = lattice_notes(base, target, lattice)
+    if arguments.svg:
+        Path(arguments.svg).write_text(analogy_svg(analogy), encoding="utf-8")
+    if arguments.format == "json":
+        text = line_text(analogy_answer(analogy, lattice, notes), indent=1) + "\n"
+    elif arguments.format == "svg":
+        text = analogy_svg(analogy)
+    else:
+        text = analogy_text(analogy, analogy_names(analogy, lattice), notes)
+    if arguments.output:
+        Path(arguments.output).write_text(text, encoding="utf-8", errors="backslashreplace")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _check_places(arguments: argparse.Namespace) -> None:
+    """Refuses to write over an input, or two things into one file."""
+    taken = {Path(p).resolve() for p in (arguments.base, arguments.target, arguments.lattice) if p}
+    for option, place in (("--svg", arguments.svg), ("-o", arguments.output)):
+        if not place:
+            continue
+        if Path(place).resolve() in taken:
+            raise QueryError(
+                f"{option} {place}", "that file is read, or written by --svg too", "Name a file of its own."
+            )
+        taken.add(Path(place).resolve())
+
+
+def _dials(text: str) -> Dials:
+    """Returns the dials of an alignment, those named in ``text`` changed."""
+    try:
+        values = {} if text == "default" else json.loads(text)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise DialError(f"--dials {text}", "that is no JSON object", 'Give dials by name, like {"rho": 0.9}.')
+    return Dials.from_mapping({**ALIGN_DIALS.as_dict(), **values})
+
+
+def _refuse_missing(base: Case, target: Case, lattice: Vocabulary, path: str) -> None:
+    missing = lattice.missing([base, target])
+    if missing:
+        raise CaseError(
+            "strict input: the predicates of both cases",
+            f"{path} lacks {', '.join(missing)}",
+            "Declare them in the lattice, a line each, or leave --strict-input out to match them by equality alone.",
+        )
