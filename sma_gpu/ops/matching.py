@@ -88,3 +88,53 @@ def _component_of(row: LongArray, column: LongArray) -> LongArray:
         if (spread == label).all():
             return label[row]
         label = spread
+
+
+class Competition:
+    """Pairs that compete one-to-one, cut into connected components once, for many sets of values.
+
+    Args:
+        row: int64 ``[pairs]``.
+        column: int64 ``[pairs]``; each (row, column) stands once.
+    """
+
+    def __init__(self, row: LongArray, column: LongArray) -> None:
+        self._size = len(row)
+        self._alone: LongArray = np.zeros(0, np.int64)
+        self._parts: list[tuple[LongArray, LongArray, LongArray, tuple[int, int]]] = []
+        if not len(row):
+            return
+        label = _component_of(row, column)
+        order = np.argsort(label, kind="stable")
+        alone = []
+        for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+            if len(part) == 1:
+                alone.append(part)
+                continue
+            rows, columns = distinct(row[part]), distinct(column[part])
+            at = np.searchsorted(rows, row[part]), np.searchsorted(columns, column[part])
+            self._parts.append((part, *at, (len(rows), len(columns))))
+        if alone:
+            self._alone = np.concatenate(alone)
+
+    def best(self, value: LongArray) -> tuple[int, npt.NDArray[np.bool_]]:
+        """Returns the greatest total of a one-to-one choice, and that choice, bool ``[pairs]``.
+
+        Args:
+            value: int64 ``[pairs]``; a pair worth 0 or less is never chosen.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        chosen = np.zeros(self._size, np.bool_)
+        chosen[self._alone] = value[self._alone] > 0
+        for part, row, column, shape in self._parts:
+            held = value[part]
+            if not (held > 0).any():
+                continue
+            dense = np.zeros(shape, np.int64)
+            dense[row, column] = np.maximum(held, 0)
+            left, right = linear_sum_assignment(dense, maximize=True)
+            partner = np.full(shape[0], -1, np.int64)
+            partner[left] = right
+            chosen[part] = (partner[row] == column) & (held > 0)
+        return int(value[chosen].sum()), chosen

@@ -2,7 +2,7 @@
 
 A node is a set of hypotheses that all keep their support. Where no item is contested, the whole set is a mapping.
 Otherwise a contested item is settled: each of its hypotheses in turn is taken with its kernel mapping, and lastly none
-of them. Entities go first, since most else depends on them.
+of them. The item is the one on which the bound is loosest.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from . import bitsets
-from .bounds import Bounds
 from .hypotheses import Hypotheses
+from .relaxation import BoolArray, Relaxation, Relaxed
 
 __all__ = ["NODE_BUDGET", "Found", "Search", "best_mapping"]
 
 NODE_BUDGET = 20_000
 
-BoolArray = npt.NDArray[np.bool_]
+_STEPS_AT_ROOT, _STEPS = 100, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
+_ROUNDING = 10  # the assignment of every so many nodes is made a mapping, in the hope of a better one
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,17 @@ def best_mapping(made: Hypotheses, node_budget: int = NODE_BUDGET) -> Found:
 
 
 class Search:
-    """Branch and bound in one pair of cases; keeps what is computed once for several searches."""
+    """Branch and bound in one pair of cases; keeps what several searches share."""
 
     def __init__(self, made: Hypotheses) -> None:
         self.made = made
-        self._bounds = Bounds(made)
-        self._entity = bitsets.as_mask(made.entity, len(made))
+        self._relaxation = Relaxation(made)
+        worth = [int(made.value[list(bitsets.bits(c))].sum()) for c in made.closure]
+        self._by_worth = sorted((h for h in range(len(made)) if worth[h]), key=lambda h: (-worth[h], h))
 
     def best(self, alive: int, node_budget: int) -> Found:
-        """Returns the best mapping within ``alive``, hypotheses that keep their support.
-
-        Args:
-            alive: the hypotheses.
-            node_budget: greatest number of nodes.
-        """
-        mapping = self._greedy(alive)
+        """Returns the best mapping within ``alive``, hypotheses that keep their support."""
+        mapping = self._greedy(alive, self._by_worth)
         return self._improve(alive, node_budget, self._total(mapping), mapping)
 
     def reaches(self, alive: int, node_budget: int, wanted: int, must: int) -> Found:
@@ -69,6 +65,10 @@ class Search:
         Where there is none, the mapping is empty and its total ``wanted - 1``; that is proved if the bound is that too.
         """
         return self._improve(alive, node_budget, wanted - 1, 0, must=must, enough=wanted)
+
+    def take(self, alive: int, hypothesis: int) -> int:
+        """Returns what of ``alive`` can stand beside the kernel mapping of a hypothesis."""
+        return self.made.without(alive, self.made.conflicts(hypothesis))
 
     def _improve(
         self, alive: int, node_budget: int, total: int, mapping: int, *, must: int = 0, enough: int | None = None
@@ -83,51 +83,70 @@ class Search:
                 stack.append((bound, node))
                 break
             nodes += 1
-            mask = bitsets.as_mask(node, len(self.made))
-            bound = min(bound, self._bounds.bound(mask, total))
+            mask = self._mask(node)
+            bound = min(bound, self._relaxation.quick_bound(mask))
             if bound <= total:
                 continue
-            children = self._children(node, mask)
-            if children is None:
-                total, mapping = int(self.made.value[mask].sum()), self._needed(node, mask)
+            relaxed = self._relaxation.bound(mask, total, _STEPS_AT_ROOT if nodes == 1 else _STEPS)
+            bound = min(bound, relaxed.bound)
+            if bound <= total:
+                continue
+            children = self._children(node, mask, relaxed)
+            if not children:
+                rounded = node
+            elif nodes % _ROUNDING == 1 and not must:
+                wanted = [h for h in self._by_worth if relaxed.chosen[h]]
+                rounded = self._greedy(node, [*wanted, *self._by_worth])
             else:
-                stack += [(bound, child) for child in reversed(children)]
+                rounded = 0
+            if (worth := self._total(rounded)) > total:
+                total, mapping = worth, self._needed(rounded)
+            stack += [(bound, child) for child in reversed(children) if bound > total]
         return Found(total, max([total, *(bound for bound, _ in stack)]), nodes, mapping)
 
-    def take(self, alive: int, hypothesis: int) -> int:
-        """Returns what of ``alive`` can stand beside the kernel mapping of a hypothesis."""
-        return self.made.without(alive, self.made.conflicts(hypothesis))
+    def _children(self, node: int, mask: BoolArray, relaxed: Relaxed) -> list[int]:
+        """Returns the parts of a node, the most promising first; none where no item is contested."""
+        made = self.made
+        held = self._relaxation.used(mask)
+        loosest: tuple[int, int, int] | None = None  # (strain, worth, hypotheses of the item)
+        for items, sets in ((made.query, made.rows), (made.stored, made.columns)):
+            count = np.bincount(items[held], minlength=int(items.max(initial=-1)) + 1)
+            contested = np.flatnonzero(held & (count[items] > 1))
+            if not len(contested):
+                continue
+            strain = np.bincount(items[contested], weights=relaxed.strain[contested])[items[contested]]
+            lead = int(contested[np.lexsort((contested, -relaxed.worth[contested], -strain))[0]])
+            option = (int(strain.max()), int(relaxed.worth[lead]), sets[int(items[lead])])
+            loosest = option if loosest is None or option[:2] > loosest[:2] else loosest
+        if loosest is None:
+            return []
+        among = loosest[2] & bitsets.of(np.flatnonzero(held).tolist())
+        order = sorted(bitsets.bits(among), key=lambda h: (not relaxed.chosen[h], -relaxed.worth[h], h))
+        return [*(self.take(node, h) for h in order), made.without(node, among)]
+
+    def _greedy(self, alive: int, order: list[int]) -> int:
+        """Returns the mapping that takes kernel mappings in the given order as long as they can stand together."""
+        for h in order:
+            if alive >> h & 1:
+                alive = self.take(alive, h)
+        return self._settled(alive)
+
+    def _settled(self, alive: int) -> int:
+        """Returns a mapping within ``alive``, where statements are settled and commutative arguments may not be."""
+        while True:
+            mask = self._mask(alive)
+            nothing = np.zeros(len(mask), np.int64)
+            children = self._children(alive, mask, Relaxed(0, np.zeros(len(mask), np.bool_), nothing, self.made.value))
+            if not children:
+                return self._needed(alive)
+            alive = children[0]
+
+    def _needed(self, alive: int) -> int:
+        """Returns ``alive`` without entity pairs that no statement pair in it rests on."""
+        return bitsets.of(np.flatnonzero(self._relaxation.used(self._mask(alive))).tolist())
 
     def _total(self, mapping: int) -> int:
-        return int(self.made.value[bitsets.as_mask(mapping, len(self.made))].sum())
+        return int(self.made.value[self._mask(mapping)].sum())
 
-    def _needed(self, node: int, mask: BoolArray) -> int:
-        """Returns the mapping without entity pairs that no statement pair needs."""
-        return node & ~self.made.entity | bitsets.of(np.flatnonzero(self._bounds.entities.used(mask) & mask).tolist())
-
-    def _greedy(self, alive: int) -> int:
-        """Returns the mapping that takes kernel mappings by falling worth."""
-        worth = [int(self.made.value[list(bitsets.bits(c))].sum()) for c in self.made.closure]
-        for h in sorted(range(len(self.made)), key=lambda h: (-worth[h], h)):
-            if alive >> h & 1 and worth[h]:
-                alive = self.take(alive, h)
-        while (children := self._children(alive, bitsets.as_mask(alive, len(self.made)))) is not None:
-            alive = children[0]
-        return self._needed(alive, bitsets.as_mask(alive, len(self.made)))
-
-    def _children(self, node: int, mask: BoolArray) -> list[int] | None:
-        """Returns the parts of a node, the most promising first, or None where no item is contested."""
-        made = self.made
-        held = mask & (~self._entity | self._bounds.entities.used(mask))
-        promise = self._bounds.entities.booked(mask) + made.value
-        for level in (held & self._entity, held & ~self._entity):
-            for side, masks in ((made.query, made.rows), (made.stored, made.columns)):
-                count = np.bincount(side[level], minlength=int(side.max(initial=-1)) + 1)
-                rivals = np.flatnonzero(level & (count[side] > 1))
-                if len(rivals):
-                    lead = int(rivals[promise[rivals].argmax()])
-                    among = masks[int(side[lead])] & node & bitsets.of(rivals.tolist())
-                    order = sorted(bitsets.bits(among), key=lambda h: (-promise[h], h))
-                    none_of_them = made.without(node, among)
-                    return [*(self.take(node, h) for h in order), none_of_them]
-        return None
+    def _mask(self, members: int) -> BoolArray:
+        return bitsets.as_mask(members, len(self.made))
