@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["as_mask", "bits", "of"]
+__all__ = ["as_mask", "bits", "of", "of_mask"]
 
 
 def bits(members: int) -> Iterator[int]:
@@ -24,6 +24,11 @@ def of(numbers: Iterable[int]) -> int:
     for number in numbers:
         members |= 1 << number
     return members
+
+
+def of_mask(mask: npt.NDArray[np.bool_]) -> int:
+    """Returns the set whose members are marked in ``mask`` [size]."""
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 
 def as_mask(members: int, size: int) -> npt.NDArray[np.bool_]:

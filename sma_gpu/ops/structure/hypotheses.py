@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...cases.structure import CaseItems
+from ...lattice.arrays import expand, pointers
 from . import bitsets
 
 __all__ = ["Hypotheses", "hypotheses"]
@@ -27,14 +28,11 @@ class Hypotheses:
     A hypothesis stands behind all that supports it. Sets of hypotheses are bitsets.
 
     Attributes:
-        query: item of the query, int64 ``[H]``.
-        stored: item of the stored case, int64 ``[H]``.
-        value: units of 2^-16 bit, int64 ``[H]``; 0 for entity pairs, whose number is the same in every best mapping.
         support: for each, the hypotheses that pair its arguments position by position; empty if commutative.
+        closure: for each, what certainly comes with it, itself included, ascending: its kernel mapping but for what
+            commutative arguments leave open.
         options: for each commutative hypothesis the ways to pair an argument with an argument.
         entity: the entity pairs.
-        base: the statement pairs of order 1.
-        every: all hypotheses.
     """
 
     def __init__(self) -> None:
@@ -42,14 +40,9 @@ class Hypotheses:
         self._stored: list[int] = []
         self._value: list[int] = []
         self.support: list[tuple[int, ...]] = []
+        self.closure: list[tuple[int, ...]] = []
         self.options: dict[int, Options] = {}
-        self.closure: list[int] = []  # what certainly comes with a hypothesis, itself included
-        self.reach: list[int] = []  # what may come with it
-        self.entity = 0
-        self.base = 0
-        self._items: list[tuple[int, int]] = []  # closure as two bitsets of items
-        self.rows: dict[int, int] = {}
-        self.columns: dict[int, int] = {}
+        self._entities: list[int] = []
 
     def __len__(self) -> int:
         return len(self._query)
@@ -66,74 +59,84 @@ class Hypotheses:
 
     @cached_property
     def value(self) -> LongArray:
-        """Units of 2^-16 bit, int64 ``[H]``."""
+        """Units of 2^-16 bit, int64 ``[H]``; 0 for entity pairs, of which every best mapping has as many."""
         return np.array(self._value, np.int64)
+
+    @cached_property
+    def entity(self) -> int:
+        """The entity pairs."""
+        return bitsets.of(self._entities)
 
     @property
     def every(self) -> int:
         """All hypotheses."""
         return (1 << len(self)) - 1
 
-    def add(self, query: int, stored: int, value: int, support: tuple[int, ...], options: Options | None) -> int | None:
-        """Adds a hypothesis unless its kernel mapping is not one-to-one; returns its number, or None."""
+    @cached_property
+    def rows(self) -> dict[int, int]:
+        """The hypotheses of each item of the query."""
+        return _by_item(self.query)
+
+    @cached_property
+    def columns(self) -> dict[int, int]:
+        """The hypotheses of each item of the stored case."""
+        return _by_item(self.stored)
+
+    def add_entities(self, query: int, stored: int) -> int:
+        """Adds a pair of entities and returns its number."""
         number = len(self)
-        closure, mine, theirs = 1 << number, 1 << query, 1 << stored
-        for k in support:
-            closure |= self.closure[k]
-            mine |= self._items[k][0]
-            theirs |= self._items[k][1]
-        if not closure.bit_count() == mine.bit_count() == theirs.bit_count():
+        self._entities.append(number)
+        self._append(query, stored, 0, (), (number,))
+        return number
+
+    def add(self, query: int, stored: int, value: int, support: tuple[int, ...], options: Options | None) -> int | None:
+        """Adds a pair of statements unless its kernel mapping is not one-to-one; returns its number, or None."""
+        number = len(self)
+        below = {k for s in support for k in self.closure[s]}
+        mine, theirs = {self._query[k] for k in below}, {self._stored[k] for k in below}
+        if not len(mine) == len(theirs) == len(below):
             return None
-        reach = closure
-        for k in support:
-            reach |= self.reach[k]
         if options is not None:
             self.options[number] = options
-            for _, _, k in options:
-                reach |= self.reach[k]
+        self._append(query, stored, value, support, (*sorted(below), number))
+        return number
+
+    def _append(self, query: int, stored: int, value: int, support: tuple[int, ...], closure: tuple[int, ...]) -> None:
         self._query.append(query)
         self._stored.append(stored)
         self._value.append(value)
         self.support.append(support)
         self.closure.append(closure)
-        self.reach.append(reach)
-        self._items.append((mine, theirs))
-        self.rows[query] = self.rows.get(query, 0) | 1 << number
-        self.columns[stored] = self.columns.get(stored, 0) | 1 << number
-        return number
 
     @cached_property
-    def dependent(self) -> list[int]:
-        """For each hypothesis, itself and all that cannot stand without it, arguments of commutative ones aside."""
-        found = [1 << h for h in range(len(self))]
-        for h in range(len(self) - 1, -1, -1):  # users stand behind what they use
-            for k in self.support[h]:
-                found[k] |= found[h]
-        return found
+    def _dependents(self) -> tuple[LongArray, LongArray]:
+        """CSR: for each hypothesis, itself and all that have it in their closure."""
+        owner = np.repeat(np.arange(len(self)), [len(c) for c in self.closure])
+        member = np.fromiter((k for c in self.closure for k in c), np.int64, len(owner))
+        order = np.argsort(member, kind="stable")
+        return pointers(member[order], len(self)), owner[order]
 
     @cached_property
     def _watched(self) -> dict[int, int]:
         return {h: bitsets.of(k for _, _, k in options) for h, options in self.options.items()}
 
-    def rivals(self, hypothesis: int) -> int:
-        """Returns the hypotheses that pair an item of this one with another item."""
-        row, column = self.rows[self._query[hypothesis]], self.columns[self._stored[hypothesis]]
-        return (row | column) & ~(1 << hypothesis)
-
     def conflicts(self, hypothesis: int) -> int:
-        """Returns the hypotheses that cannot stand beside the kernel mapping of this one, in one step."""
-        closure, found = self.closure[hypothesis], 0
-        for k in bitsets.bits(closure):
+        """Returns the hypotheses that pair an item of this one's kernel mapping otherwise."""
+        found = own = 0
+        for k in self.closure[hypothesis]:
             found |= self.rows[self._query[k]] | self.columns[self._stored[k]]
-        return found & ~closure
+            own |= 1 << k
+        return found & ~own
 
     def without(self, alive: int, dead: int) -> int:
         """Returns the hypotheses of ``alive`` that keep their support when those in ``dead`` are given up."""
+        ptr, dependents = self._dependents
         dead &= alive
         while dead:
-            lost = 0
-            for k in bitsets.bits(dead):
-                lost |= self.dependent[k]
+            _, at = expand(ptr, np.flatnonzero(bitsets.as_mask(dead, len(self))))
+            mask = np.zeros(len(self), np.bool_)
+            mask[dependents[at]] = True
+            lost = bitsets.of_mask(mask)
             alive &= ~lost
             dead = 0
             for h, watched in self._watched.items():
@@ -189,8 +192,6 @@ def hypotheses(
         if number is not None:
             known[q, c] = number
             origin.append(candidate)
-            if int(query.order[q]) == 1:
-                made.base |= 1 << number
     return made, np.array(origin, np.int64)
 
 
@@ -207,12 +208,17 @@ class _EntityPairs:
             a, b = (side.entities[i - len(side)] for side, i in zip(self._sides, (mine, theirs), strict=True))
             number = None
             if a == b or not (a.constant or b.constant):
-                number = self._made.add(mine, theirs, 0, (), None)
-                assert number is not None
-                self._made.entity |= 1 << number
+                number = self._made.add_entities(mine, theirs)
                 self._origin.append(-1)
             self._known[mine, theirs] = number
         return self._known[mine, theirs]
+
+
+def _by_item(items: LongArray) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for item in sorted(set(items.tolist())):
+        found[item] = bitsets.of_mask(items == item)
+    return found
 
 
 def _options(mine: Sequence[int], theirs: Sequence[int], number_of: Callable[[int, int], int | None]) -> Options | None:

@@ -58,8 +58,8 @@ class Relaxation:
         charges: dict[tuple[int, int, int], int] = {}  # (side, statement, pair): number of the charge
         entries: list[tuple[int, int, int]] = []  # (alternatives, hypothesis, charge)
         alternatives = 0
-        for h in bitsets.bits(made.every & ~made.entity):
-            for side, item, choices in _rests_on(made, h):
+        for h in np.flatnonzero(~self._entity).tolist():
+            for side, item, choices in _rests_on(made, self._entity, h):
                 entries += [(alternatives, h, charges.setdefault((side, item, k), len(charges))) for k in choices]
                 alternatives += 1
         table = np.array(entries, np.int64).reshape(-1, 3)
@@ -166,10 +166,10 @@ class _Side:
         return int(np.maximum.reduceat(self._value * alive[self._order], self._starts).sum())
 
 
-def _rests_on(made: Hypotheses, hypothesis: int) -> list[tuple[int, int, list[int]]]:
+def _rests_on(made: Hypotheses, entity: BoolArray, hypothesis: int) -> list[tuple[int, int, list[int]]]:
     """Returns what a hypothesis rests on: (side, its statement on that side, alternative pairs)."""
     sides = (0, int(made.query[hypothesis])), (1, int(made.stored[hypothesis]))
-    certain = {*bitsets.bits(made.closure[hypothesis] & made.entity), *made.support[hypothesis]}
+    certain = {*(k for k in made.closure[hypothesis] if entity[k]), *made.support[hypothesis]}
     found = [(side, item, [k]) for k in sorted(certain) for side, item in sides]
     options = made.options.get(hypothesis, ())
     for side, item in sides:

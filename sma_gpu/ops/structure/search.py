@@ -17,7 +17,7 @@ from .relaxation import BoolArray, Relaxation, Relaxed
 
 __all__ = ["NODE_BUDGET", "Found", "Search", "best_mapping"]
 
-NODE_BUDGET = 20_000
+NODE_BUDGET = 2_000
 
 _STEPS_AT_ROOT, _STEPS = 100, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
 _ROUNDING = 10  # the assignment of every so many nodes is made a mapping, in the hope of a better one
@@ -51,7 +51,7 @@ class Search:
     def __init__(self, made: Hypotheses) -> None:
         self.made = made
         self._relaxation = Relaxation(made)
-        worth = [int(made.value[list(bitsets.bits(c))].sum()) for c in made.closure]
+        worth = [int(made.value[list(c)].sum()) for c in made.closure]
         self._by_worth = sorted((h for h in range(len(made)) if worth[h]), key=lambda h: (-worth[h], h))
 
     def best(self, alive: int, node_budget: int) -> Found:
@@ -120,7 +120,7 @@ class Search:
             loosest = option if loosest is None or option[:2] > loosest[:2] else loosest
         if loosest is None:
             return []
-        among = loosest[2] & bitsets.of(np.flatnonzero(held).tolist())
+        among = loosest[2] & bitsets.of_mask(held)
         order = sorted(bitsets.bits(among), key=lambda h: (not relaxed.chosen[h], -relaxed.worth[h], h))
         return [*(self.take(node, h) for h in order), made.without(node, among)]
 
@@ -143,7 +143,7 @@ class Search:
 
     def _needed(self, alive: int) -> int:
         """Returns ``alive`` without entity pairs that no statement pair in it rests on."""
-        return bitsets.of(np.flatnonzero(self._relaxation.used(self._mask(alive))).tolist())
+        return bitsets.of_mask(self._relaxation.used(self._mask(alive)))
 
     def _total(self, mapping: int) -> int:
         return int(self.made.value[self._mask(mapping)].sum())
