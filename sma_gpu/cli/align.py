@@ -62,12 +62,16 @@ def _check_places(arguments: argparse.Namespace) -> None:
 
 def _dials(text: str) -> Dials:
     """Returns the dials of an alignment, those named in ``text`` changed."""
+    if text == "adapter-v1":
+        return Dials.adapter_v1()
     try:
         values = {} if text == "default" else json.loads(text)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise DialError(f"--dials {text}", "that is no JSON object", 'Give dials by name, like {"rho": 0.9}.')
+        raise DialError(
+            f"--dials {text}", "neither a name nor a JSON object", 'Give default, adapter-v1, or like {"rho": 0.9}.'
+        )
     return Dials.from_mapping({**ALIGN_DIALS.as_dict(), **values})
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ..cases import CaseBatch
+from ..cases import Case, CaseBatch
+from ..ops import choose
 from ..ops.registry import AUTO
 from ..ops.structure import NODE_BUDGET
+from .alignment import analogy_between
+from .analogy import Analogy
 from .corpus import Corpus
 from .hits import Hits
-from .search import retrieve
+from .search import open_queries, retrieve
 
 __all__ = ["Index"]
 
@@ -39,3 +42,21 @@ class Index(Corpus):
             CapacityError: a bound would reach 2^31 units.
         """
         return retrieve(self, batch, k, backend=backend, node_budget=node_budget)
+
+    def analogy(self, query: Case, key: str, *, node_budget: int = NODE_BUDGET) -> Analogy:
+        """Returns the analogy from the stored case ``key`` to ``query``, under the worths of this index.
+
+        Args:
+            query: a case over the mounted ontology, with structure or without.
+            key: key of a stored case, a hit or not.
+            node_budget: greatest number of nodes in the search for the best mapping, and again for the canonical one.
+
+        Raises:
+            UnknownKey: no indexed case has this key.
+            CaseError: the query has a functor that the ontology does not have.
+            CapacityError: the query's self-score would reach 2^31 units.
+        """
+        number = self.number_of(key)
+        batch = CaseBatch.from_cases([query], self.mounted).spelled_out()
+        _, (opened,) = next(open_queries(self, batch, choose()[1], node_budget))
+        return analogy_between(opened, number, target=query)

