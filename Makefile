@@ -3,6 +3,7 @@
 # make test-fast  the same without packaging, outside oracles and slow tests; under two minutes
 # make lint       lint, format and types alone
 # make bench      the speed benchmark of the reference backend
+# make bench-structure   speed and proof rate of matching cases with structure, some minutes
 # make clean      removes .venv and everything built
 #
 # Each target builds .venv if need be. Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -14,7 +15,7 @@ DEMO  := $(PYTHON) .ci/venv.py hpo --
 DEV   := $(PYTHON) .ci/venv.py hpo,bench,dev --
 BENCH := $(PYTHON) .ci/venv.py hpo,bench --
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench bench-structure clean
 .DEFAULT_GOAL := demo
 
 demo:
@@ -33,6 +34,9 @@ test-fast: lint
 
 bench:
 	@$(BENCH) python -m sma_gpu.bench.speed
+
+bench-structure:
+	@$(BENCH) python -m sma_gpu.bench.structure
 
 # The lock file stays: a target that is running holds it.
 clean:

@@ -46,6 +46,7 @@ EXTRAS = {
         "hypothesis>=6.100",
         "jsonschema>=4.21",
         "mypy>=1.13",
+        "ortools>=9.10",
         PANDAS,
         "pandas-stubs>=2.2",
         "pronto>=2.7",
