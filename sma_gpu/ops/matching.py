@@ -91,7 +91,7 @@ def _component_of(row: LongArray, column: LongArray) -> LongArray:
 
 
 class Competition:
-    """Pairs that compete one-to-one, cut into connected components once, for many sets of values.
+    """Pairs that compete one-to-one, cut into independent parts once, for many sets of values.
 
     Args:
         row: int64 ``[pairs]``.
@@ -100,22 +100,18 @@ class Competition:
 
     def __init__(self, row: LongArray, column: LongArray) -> None:
         self._size = len(row)
-        self._alone: LongArray = np.zeros(0, np.int64)
+        rows, columns = distinct(row), distinct(column)
         self._parts: list[tuple[LongArray, LongArray, LongArray, tuple[int, int]]] = []
-        if not len(row):
-            return
-        label = _component_of(row, column)
-        order = np.argsort(label, kind="stable")
-        alone = []
-        for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-            if len(part) == 1:
-                alone.append(part)
-                continue
+        if len(rows) * len(columns) <= _WHOLE_CELLS:
+            cut = [np.arange(self._size)] if self._size else []
+        else:
+            label = _component_of(row, column)
+            order = np.argsort(label, kind="stable")
+            cut = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+        for part in cut:
             rows, columns = distinct(row[part]), distinct(column[part])
             at = np.searchsorted(rows, row[part]), np.searchsorted(columns, column[part])
             self._parts.append((part, *at, (len(rows), len(columns))))
-        if alone:
-            self._alone = np.concatenate(alone)
 
     def best(self, value: LongArray) -> tuple[int, npt.NDArray[np.bool_]]:
         """Returns the greatest total of a one-to-one choice, and that choice, bool ``[pairs]``.
@@ -126,7 +122,6 @@ class Competition:
         from scipy.optimize import linear_sum_assignment
 
         chosen = np.zeros(self._size, np.bool_)
-        chosen[self._alone] = value[self._alone] > 0
         for part, row, column, shape in self._parts:
             held = value[part]
             if not (held > 0).any():

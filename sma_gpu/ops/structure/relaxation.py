@@ -24,7 +24,8 @@ LongArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _NEVER = np.int64(1) << 60
-_SLOWER = 0.9  # length of the next step where the last one did not lower the bound
+_SLOWER = 0.98  # length of the next step where the last one did not lower the bound
+_PATIENCE, _GAIN = 40, 0.002  # stop when so many steps have not closed this share of what is open
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Relaxation:
         table = np.array(entries, np.int64).reshape(-1, 3)
         self._alternatives, self._payer, self._charge = (np.ascontiguousarray(c) for c in table.T)
         self._starts = np.flatnonzero(np.diff(self._alternatives, prepend=-1))
+        self._lengths = np.diff(np.append(self._starts, len(table)))
         self._pair = np.array([k for _, _, k in charges], np.int64)
         self._sides = [_Side(side, made.value) for side in (made.query, made.stored)]
         self._assignments = Competition(made.query, made.stored)
@@ -92,19 +94,20 @@ class Relaxation:
             steps: greatest number of subgradient steps.
         """
         charges = self._charges
-        bound, chosen, worth = self._assign(alive, charges)
-        least, slope = bound, self._slope(alive, charges, chosen)
+        bound, chosen, worth, slope = self._assign(alive, charges)
+        least, since = bound, 0
         found = self._relaxed(bound, chosen, charges, slope, worth)
         stride = 1.0
         for _ in range(steps):
             steepness = int((slope * slope).sum())
-            if least <= enough or not steepness:  # without a slope the assignment keeps all support
+            if least <= enough or not steepness or since == _PATIENCE:  # no slope: the assignment keeps all support
                 break
             step = stride * (bound - enough) / steepness
             charges = np.maximum(charges - np.rint(step * slope).astype(np.int64), 0)
-            bound, chosen, worth = self._assign(alive, charges)
-            slope = self._slope(alive, charges, chosen)
+            bound, chosen, worth, slope = self._assign(alive, charges)
+            since += 1
             if bound < least:
+                since = 0 if least - bound > _GAIN * (least - enough) else since
                 least, self._charges = bound, charges
                 found = self._relaxed(bound, chosen, charges, slope, worth)
             else:
@@ -118,38 +121,29 @@ class Relaxation:
         np.add.at(strain, self._pair, np.abs(slope) * charges)
         return Relaxed(bound, chosen, strain, worth)
 
-    def _asked(self, alive: BoolArray, charges: LongArray) -> tuple[LongArray, BoolArray]:
-        """Returns the charge of each entry, and which charges some alive hypothesis may have to pay."""
+    def _assign(self, alive: BoolArray, charges: LongArray) -> tuple[int, BoolArray, LongArray, LongArray]:
+        """Returns the bound under these charges, the assignment that attains it, worths, and slopes.
+
+        The slope of a charge is by how much the bound grows with it: 1 if the pair is chosen, less 1 if it is paid for.
+        """
+        if not len(charges):
+            return (*self._assignments.best(np.where(alive, self._value, 0)), self._value, charges)
         open_ = alive[self._payer] & alive[self._pair[self._charge]]
         active = np.zeros(len(charges), np.bool_)
         active[self._charge[open_]] = True
-        return np.where(open_, charges[self._charge], _NEVER), active
+        asked = np.where(open_, charges[self._charge], _NEVER)
+        least = np.minimum.reduceat(asked, self._starts)
+        worth = self._value + np.bincount(self._pair, weights=charges * active, minlength=self._size).astype(np.int64)
+        paid = np.where(least == _NEVER, 0, least)
+        paid = np.bincount(self._payer[self._starts], weights=paid, minlength=self._size).astype(np.int64)
+        bound, chosen = self._assignments.best(np.where(alive, worth - paid, 0))
 
-    def _assign(self, alive: BoolArray, charges: LongArray) -> tuple[int, BoolArray, LongArray]:
-        worth = self._value.copy()
-        if len(charges):
-            asked, active = self._asked(alive, charges)
-            np.add.at(worth, self._pair, charges * active)
-            paid = np.minimum.reduceat(asked, self._starts)
-            value = worth.copy()
-            np.subtract.at(value, self._payer[self._starts], np.where(paid == _NEVER, 0, paid))
-        else:
-            value = worth
-        bound, chosen = self._assignments.best(np.where(alive, value, 0))
-        return bound, chosen, worth
-
-    def _slope(self, alive: BoolArray, charges: LongArray, chosen: BoolArray) -> LongArray:
-        """Returns by how much the bound grows with each charge: 1 if the pair is chosen, less 1 if it is paid for."""
-        if not len(charges):
-            return charges
-        asked, active = self._asked(alive, charges)
-        lengths = np.diff(np.append(self._starts, len(asked)))
-        cheapest = np.flatnonzero(asked == np.repeat(np.minimum.reduceat(asked, self._starts), lengths))
+        cheapest = np.flatnonzero(asked == np.repeat(least, self._lengths))
         first = cheapest[np.diff(self._alternatives[cheapest], prepend=-1) > 0]
-        slope = (chosen[self._pair] & active).astype(np.int64)
-        np.subtract.at(slope, self._charge[first[chosen[self._payer[first]]]], 1)
+        payments = np.bincount(self._charge[first[chosen[self._payer[first]]]], minlength=len(charges))
+        slope = (chosen[self._pair] & active).astype(np.int64) - payments
         slope[(slope > 0) & (charges == 0)] = 0  # it cannot become less
-        return slope
+        return bound, chosen, worth, slope
 
 
 class _Side:

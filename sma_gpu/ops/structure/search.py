@@ -19,7 +19,7 @@ __all__ = ["NODE_BUDGET", "Found", "Search", "best_mapping"]
 
 NODE_BUDGET = 2_000
 
-_STEPS_AT_ROOT, _STEPS = 100, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
+_STEPS_AT_ROOT, _STEPS = 400, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
 _ROUNDING = 10  # the assignment of every so many nodes is made a mapping, in the hope of a better one
 
 
@@ -102,7 +102,13 @@ class Search:
             if (worth := self._total(rounded)) > total:
                 total, mapping = worth, self._needed(rounded)
             stack += [(bound, child) for child in reversed(children) if bound > total]
-        return Found(total, max([total, *(bound for bound, _ in stack)]), nodes, mapping)
+        return Found(
+            total, max([total, *(self._tightened(bound, node, total) for bound, node in stack)]), nodes, mapping
+        )
+
+    def _tightened(self, bound: int, node: int, total: int) -> int:
+        """Returns a bound of its own for a node that was left with that of the node it came from."""
+        return min(bound, self._relaxation.bound(self._mask(node), total, _STEPS).bound)
 
     def _children(self, node: int, mask: BoolArray, relaxed: Relaxed) -> list[int]:
         """Returns the parts of a node, the most promising first; none where no item is contested."""
