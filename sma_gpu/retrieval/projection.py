@@ -46,9 +46,9 @@ class Projection:
         self._value = {c.base: c.value for c in self._pairs}
         self._taken = {c.target for c in self._pairs}
         self._roots = {side: self.roots(case) for side, case in (("base", base), ("target", target))}
-        self._by_place: dict[Place, list[Statement]] = {}
+        self._by_args: dict[Place, list[Statement]] = {}
         for statement in target.walk():
-            self._by_place.setdefault(_place(statement, statement.args), []).append(statement)
+            self._by_args.setdefault(_in_any_order(statement.args), []).append(statement)
         self._same_place = dict(self._place_pairs())
 
     @staticmethod
@@ -148,8 +148,12 @@ class Projection:
 
     def _at(self, statement: Statement) -> list[Statement]:
         """Returns the statements of the target whose arguments correspond to those of a statement of the base."""
-        carried = self._carried(statement)
-        return [] if None in carried else self._by_place.get(_place(statement, carried), [])
+        return self._of_args(statement.functor, self._carried(statement))
+
+    def _of_args(self, functor: Predicate, args: tuple[Item | None, ...]) -> list[Statement]:
+        """Returns the statements of the target over ``args``: in this order, or in any where one functor commutes."""
+        found = self._by_args.get(_in_any_order(args), [])
+        return [t for t in found if t.args == args or functor.commutative or t.functor.commutative]
 
     def _carried(self, statement: Statement) -> tuple[Item | None, ...]:
         """Returns the counterparts of the arguments; a constant is its own, and None stands for one that has none."""
@@ -171,7 +175,7 @@ class Projection:
 
     def _is_implied(self, projected: Statement) -> bool:
         """Returns whether the target says as much or more of the same arguments."""
-        for t in self._by_place.get(_place(projected, projected.args), []):
+        for t in self._of_args(projected.functor, projected.args):
             more, less = (projected, t) if projected.negated else (t, projected)  # a broader denial says more
             if t.negated == projected.negated and self._is_below(more.functor.id, less.functor.id):
                 return True
@@ -199,8 +203,5 @@ class Projection:
         return hops, self._mounted.ids[ancestor]
 
 
-def _place(statement: Statement, args: tuple[Item | None, ...]) -> Place:
-    """Returns ``args`` as the place of a statement: in any order where its functor is commutative."""
-    if statement.functor.commutative:
-        return tuple(sorted(args, key=lambda a: a.digest if a is not None else b""))
-    return args
+def _in_any_order(args: tuple[Item | None, ...]) -> Place:
+    return tuple(sorted(args, key=lambda a: a.digest if a is not None else b""))

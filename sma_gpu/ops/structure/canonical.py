@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import bitsets
 from .hypotheses import Hypotheses
 from .search import Found, Search
@@ -32,7 +34,9 @@ def first_of_best(made: Hypotheses, found: Found, node_budget: int) -> tuple[int
             chosen = mapping & row
             if not chosen and items == made.entity:
                 continue  # with its statements settled, an entity that none of them speaks of stays free
-            for h in bitsets.bits(alive & row & (chosen - 1 if chosen else row)):  # by partner, those before the chosen
+            partner = made.stored[chosen.bit_length() - 1] if chosen else np.inf
+            earlier = [h for h in bitsets.bits(alive & row) if made.stored[h] < partner]
+            for h in sorted(earlier, key=lambda h: int(made.stored[h])):
                 trial = search.reaches(search.take(alive, h), left, found.total, must | 1 << h)
                 left -= trial.nodes
                 if trial.mapping:
