@@ -30,7 +30,7 @@ from ..ops import choose
 from ..ops.structure import NODE_BUDGET
 from ..retrieval.corpus import Corpus
 from ..retrieval.pairing import PairedUp, pair_up
-from ..retrieval.search import OpenQuery, open_queries
+from ..retrieval.search import OpenQuery, open_blocks
 from ..scoring import Dials
 from ..scoring.grid import GRID
 from .generators import Pair, Words, flat_pair, planted_pair, terms, unrelated_pair, vocabulary
@@ -120,8 +120,8 @@ class _Workbench:
         bases = CaseBatch.from_cases([p.base for p in pairs], mounted).spelled_out()
         targets = CaseBatch.from_cases([p.target for p in pairs], mounted).spelled_out()
         self._corpus = Corpus.build(bases, mounted, Dials.adapter_v1())
-        blocks = open_queries(self._corpus, targets, choose()[1], nodes)
-        self._opened: list[OpenQuery] = [opened for _, block in blocks for opened in block]
+        blocks = open_blocks(self._corpus, targets, choose()[1], nodes)
+        self._opened = [OpenQuery(block.take(np.array([i]))) for block in blocks for i in range(len(block))]
         self.costs = dict(zip(mounted.ids, self._corpus.costs.tolist(), strict=False))  # signed functors stand behind
 
     def match(self, number: int) -> _Match:

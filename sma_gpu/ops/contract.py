@@ -16,6 +16,7 @@ from ..scoring import Normaliser, PairTable
 
 __all__ = ["FoldedLists", "Ops", "PairBlock"]
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
@@ -39,32 +40,41 @@ class FoldedLists:
 
 @dataclass(frozen=True)
 class PairBlock:
-    """Pairs of a plain query and a plain stored case to be aligned, as two CSR arrays.
+    """``P`` pairs of a plain query and a plain stored case to be aligned.
 
     A case is plain when all it has are unary statements of one entity: then every hypothesis is supported by the pair
     of subjects, and the best mapping is a matching.
 
     Attributes:
-        query_ptr: int64 ``[P + 1]``.
-        query_rows: int64 ``[.]``, rows of the pair table, ascending within a pair.
-        case_ptr: int64 ``[P + 1]``.
-        case_kinds: int32 ``[.]``, stored kinds, ascending within a pair.
+        query: int64 ``[P]``, numbers of queries, ascending.
+        case: int64 ``[P]``, numbers of cases.
+        query_ptr: int64 ``[B + 1]``.
+        query_rows: int64 ``[.]``, rows of the pair table, ascending within a query.
+        case_ptr: int64 ``[N + 1]``.
+        case_kinds: int32 ``[.]``, stored kinds, ascending within a plain case.
     """
 
+    query: LongArray
+    case: LongArray
     query_ptr: LongArray
     query_rows: LongArray
     case_ptr: LongArray
     case_kinds: IntArray
 
     def __len__(self) -> int:
-        return len(self.query_ptr) - 1
+        return len(self.query)
 
 
 class Ops(Protocol):
     """What a backend implements."""
 
     def accumulate(
-        self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray, query_entities: IntArray
+        self,
+        lists: FoldedLists,
+        query_ptr: LongArray,
+        query_lists: IntArray,
+        query_entities: IntArray,
+        among: BoolArray | None = None,
     ) -> IntArray:
         """Returns the admissible bound of every query with every case.
 
@@ -74,10 +84,12 @@ class Ops(Protocol):
             query_lists: int32 ``[.]``, numbers of the lists of each query's statements; two statements of one kind
                 name one list twice.
             query_entities: int32 ``[B]``, number of entities of each query.
+            among: bool ``[B, N]``, the cases that each query may have as hits; all of them where it is None.
 
         Returns:
             ``U`` int32 ``[B, N]``: the sum of ``best`` over the query's lists that hold the case, plus 2^16 for each
-            pair of entities that there can be (the smaller number of entities); 0 where no list does.
+            pair of entities that there can be (the smaller number of entities); 0 where no list does, and for cases
+            that are not among those wanted.
 
         Raises:
             CapacityError: a bound would reach 2^31.

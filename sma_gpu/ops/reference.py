@@ -13,6 +13,7 @@ from .matching import best_total
 
 __all__ = ["ReferenceOps"]
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
@@ -21,7 +22,12 @@ class ReferenceOps:
     """The three ops in NumPy and SciPy. See the contract for shapes and meaning."""
 
     def accumulate(
-        self, lists: FoldedLists, query_ptr: LongArray, query_lists: IntArray, query_entities: IntArray
+        self,
+        lists: FoldedLists,
+        query_ptr: LongArray,
+        query_lists: IntArray,
+        query_entities: IntArray,
+        among: BoolArray | None = None,
     ) -> IntArray:
         """Returns the bound of every query with every case, int32 ``[B, N]``."""
         bounds = np.zeros((len(query_ptr) - 1, len(lists.entities)), np.int64)
@@ -29,6 +35,8 @@ class ReferenceOps:
             for number in query_lists[query_ptr[row] : query_ptr[row + 1]].tolist():
                 entries = slice(lists.ptr[number], lists.ptr[number + 1])
                 bound[lists.cases[entries]] += lists.best[entries]  # a list holds each case once
+        if among is not None:
+            bounds[~among] = 0
         bounds += ENTITY_VALUE * np.minimum(query_entities[:, None], lists.entities) * (bounds > 0)
         if bounds.size and int(bounds.max()) >= SCORE_LIMIT:
             raise CapacityError(
@@ -55,9 +63,9 @@ class ReferenceOps:
     def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
         """Returns the score of each pair, int64 ``[P]``."""
         scores = np.zeros(len(pairs), np.int64)
-        for pair in range(len(pairs)):
-            rows = pairs.query_rows[pairs.query_ptr[pair] : pairs.query_ptr[pair + 1]]
-            stored = pairs.case_kinds[pairs.case_ptr[pair] : pairs.case_ptr[pair + 1]]
+        for pair, (query, case) in enumerate(zip(pairs.query.tolist(), pairs.case.tolist(), strict=True)):
+            rows = pairs.query_rows[pairs.query_ptr[query] : pairs.query_ptr[query + 1]]
+            stored = pairs.case_kinds[pairs.case_ptr[case] : pairs.case_ptr[case + 1]]
             row, column, at = table.between(rows, stored)
             total = best_total(row, column, table.value[at])
             scores[pair] = ENTITY_VALUE + total if total else 0

@@ -5,7 +5,7 @@ from .analogy import Analogy, CandidateInference, Correspondence, Difference
 from .explain import Contradiction, Explanation, Inference, Pairing, explain
 from .hits import Hits
 from .index import Index
-from .search import OpenQuery, Standing, Top, check_k, open_queries, open_query
+from .search import OpenQuery, Standing, Top, check_k, open_blocks, open_query
 
 __all__ = [
     "ALIGN_DIALS",
@@ -26,6 +26,6 @@ __all__ = [
     "analogy_between",
     "check_k",
     "explain",
-    "open_queries",
+    "open_blocks",
     "open_query",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..cases import Case, CaseBatch, Entity, Statement, Vocabulary
-from ..ops import choose
 from ..ops.structure import NODE_BUDGET, Hypotheses, bitsets, first_of_best
 from ..scoring import Dials
 from ..scoring.grid import ENTITY_VALUE
@@ -11,7 +10,7 @@ from .analogy import Analogy, Correspondence
 from .corpus import Corpus
 from .pairing import PairedUp, pair_up
 from .projection import Projection
-from .search import OpenQuery, open_queries
+from .search import OpenQuery, open_query
 
 __all__ = ["ALIGN_DIALS", "align", "analogy_between"]
 
@@ -57,8 +56,7 @@ def align(
     batch = CaseBatch.from_cases([target], mounted)
     if not len(corpus):
         return _nothing(base, target, corpus.dials)
-    _, (opened,) = next(open_queries(corpus, batch, choose()[1], node_budget))
-    return analogy_between(opened, 0, base=base, target=target)
+    return analogy_between(open_query(corpus, batch, node_budget=node_budget), 0, base=base, target=target)
 
 
 def analogy_between(opened: OpenQuery, case: int, *, base: Case | None = None, target: Case | None = None) -> Analogy:
@@ -72,8 +70,8 @@ def analogy_between(opened: OpenQuery, case: int, *, base: Case | None = None, t
     """
     corpus, mounted = opened.corpus, opened.corpus.mounted
     pair = pair_up(corpus, opened.table, opened.rows, opened.batch.items(opened.number), case)
-    found = pair.best(opened.node_budget)
-    mapping, canonical = first_of_best(pair.made, found, opened.node_budget)
+    found = pair.best(opened.block.node_budget)
+    mapping, canonical = first_of_best(pair.made, found, opened.block.node_budget)
     sides = _Sides(opened, case)
     correspondences = _correspondences(sides, pair, mapping)
     base = base or corpus.cases.case(case, mounted)

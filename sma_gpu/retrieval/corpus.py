@@ -203,6 +203,14 @@ class Corpus:
         return np.ones(len(self), bool) if structure is None else structure.plain(self.cases.ptr)
 
     @cached_property
+    def sorted_kinds(self) -> IntArray:
+        """Kinds of the stored statements, ascending within a case, int32 ``[S]``."""
+        if self.cases.structure is None:
+            return self.case_kinds
+        owner = np.repeat(np.arange(len(self)), np.diff(self.cases.ptr))
+        return self.case_kinds[np.lexsort((self.case_kinds, owner))]
+
+    @cached_property
     def spelled_out(self) -> Corpus:
         """The same corpus over cases with structure, which queries with structure need; itself if it is so already."""
         if self.cases.structure is not None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ..cases import Case, CaseBatch
-from ..ops import choose
 from ..ops.registry import AUTO
 from ..ops.structure import NODE_BUDGET
 from .alignment import analogy_between
 from .analogy import Analogy
 from .corpus import Corpus
 from .hits import Hits
-from .search import open_queries, retrieve
+from .search import open_query, retrieve
 
 __all__ = ["Index"]
 
@@ -58,5 +57,4 @@ class Index(Corpus):
         """
         number = self.number_of(key)
         batch = CaseBatch.from_cases([query], self.mounted).spelled_out()
-        _, (opened,) = next(open_queries(self, batch, choose()[1], node_budget))
-        return analogy_between(opened, number, target=query)
+        return analogy_between(open_query(self, batch, node_budget=node_budget), number, target=query)

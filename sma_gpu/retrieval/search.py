@@ -1,12 +1,4 @@
-"""From a query to its certified top k: bound every case (MAC), align in bound order (FAC), stop when proved.
-
-A case's rank key never exceeds the key of its bound. Once the next case in bound order comes after the k-th hit so far
-(key descending, then tie rank), no case left can enter the top k, and the answer equals that of aligning every case.
-
-Plain cases (unary statements of one entity) are aligned by the op ``assign``; the others by branch and bound, which may
-run out of its node budget. Then the score is the best found, its limit says what could not be ruled out, and the answer
-is certified only if that could not change the top k.
-"""
+"""From a batch to its top k, and from one query to all that can be said of it."""
 
 from __future__ import annotations
 
@@ -19,22 +11,21 @@ import numpy.typing as npt
 from ..cases import CaseBatch
 from ..cases.batch import check_functors
 from ..errors import QueryError
-from ..lattice.arrays import distinct, expand, pointers
-from ..ops import Ops, PairBlock, choose
+from ..lattice.arrays import distinct
+from ..ops import Ops, choose
 from ..ops.registry import AUTO
 from ..ops.structure import NODE_BUDGET
 from ..scoring import Kinds, PairTable, kinds_of
+from .block import QueryBlock
 from .corpus import Corpus, own_values, self_scores
 from .hits import Hits
-from .pairing import pair_up
 
-__all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_queries", "open_query", "retrieve"]
+__all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_blocks", "open_query", "retrieve"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
 _BLOCK_CELLS = 1 << 22  # bounds held at a time: 16 MiB of int32; changes memory, never an answer
-_FIRST_LOOK = 16  # cases aligned before the first look at the stopping rule
 
 
 @dataclass(frozen=True)
@@ -82,81 +73,82 @@ class OpenQuery:
     """One query with its bounds, ready to be ranked and explained.
 
     Attributes:
-        corpus: the stored cases.
-        batch: the cases that the query is one of; with structure if the stored cases have it.
-        number: number of the query in ``batch``.
-        rows: int64, row of ``table`` of each statement of the query.
-        table: values of pairs; holds a row for each kind of statement in the query, perhaps more.
-        own_values: int64, value of each statement of the query with itself, units of 2^-16 bit.
-        self_score: score of the query against itself, units of 2^-16 bit.
-        bounds: int32 ``[N]``, bound of every case; 0 where nothing can match.
-        node_budget: greatest number of nodes in the search for one mapping.
+        block: a block of this query alone.
     """
 
-    corpus: Corpus
-    batch: CaseBatch
-    number: int
-    rows: LongArray
-    table: PairTable
-    own_values: LongArray
-    self_score: int
-    bounds: IntArray
-    node_budget: int
-    _ops: Ops
+    block: QueryBlock
 
-    def top(self, k: int, shortlist: IntArray | None = None) -> Top:
-        """Returns the certified top ``k``.
+    @property
+    def corpus(self) -> Corpus:
+        """The stored cases."""
+        return self.block.corpus
 
-        Args:
-            k: places wanted, from 1 to the number of cases.
-            shortlist: the first cases in bound order, where they are known already.
-        """
-        able = int(np.count_nonzero(self.bounds))
-        order = self._in_bound_order(min(max(4 * k, 64), len(self.corpus))) if shortlist is None else shortlist
-        order = order[order >= 0]
-        bound_keys = self._keys(self.bounds[order].astype(np.int64), order)
-        tie_rank = self.corpus.tie_rank
-        cases, scores, limits, keys = (np.zeros(0, np.int64) for _ in range(4))
-        unproved: list[tuple[int, int]] = []  # (rank key of the limit, -tie rank) where the best mapping is not proved
-        done = 0
-        proved = able == 0
-        while not proved:
-            if done == len(order):  # the shortlist is used up without proof: go on with all that have a bound
-                order = self._in_bound_order(able)
-                bound_keys = self._keys(self.bounds[order].astype(np.int64), order)
-            new = order[done : done + max(_FIRST_LOOK, done // 2)].astype(np.int64)
-            done += len(new)
-            new_scores, new_limits = self._align(new)
-            loose = new[new_limits > new_scores]
-            loose_keys = self._keys(new_limits[new_limits > new_scores], loose)
-            unproved += zip(loose_keys.tolist(), (-tie_rank[loose]).tolist(), strict=True)
-            matched = new_scores > 0  # a case with structure may have a bound and yet no mapping
-            cases = np.concatenate([cases, new[matched]])
-            scores = np.concatenate([scores, new_scores[matched]])
-            limits = np.concatenate([limits, new_limits[matched]])
-            keys = self._keys(scores, cases)
-            best = np.lexsort((tie_rank[cases], -keys))[:k]
-            cases, scores, limits, keys = cases[best], scores[best], limits[best], keys[best]
-            proved = done == able
-            if not proved and done < len(order) and len(cases) == k:
-                proved = (bound_keys[done], -tie_rank[order[done]]) < (keys[-1], -tie_rank[cases[-1]])
-        full = len(cases) == k
-        last = (int(keys[-1]), -int(tie_rank[cases[-1]])) if full else (0, 0)
-        certified = all(reach < last for reach in unproved) if full else not unproved
-        aligned = self._count_aligned(int(keys[-1]), int(cases[-1])) if full else able
-        return Top(cases, scores, limits, keys, certified=certified, aligned=aligned)
+    @property
+    def table(self) -> PairTable:
+        """Values of pairs; it holds a row for each kind of statement in the query, perhaps more."""
+        return self.block.table
+
+    @property
+    def batch(self) -> CaseBatch:
+        """The cases that the query is one of; with structure if the stored cases have it."""
+        return self.block.batch
+
+    @property
+    def number(self) -> int:
+        """Number of the query in ``batch``."""
+        return int(self.block.numbers[0])
+
+    @property
+    def bounds(self) -> IntArray:
+        """Bound of every case, int32 ``[N]``; 0 where nothing can match."""
+        found: IntArray = self.block.bounds[0]
+        return found
+
+    @property
+    def self_score(self) -> int:
+        """Score of the query against itself, units of 2^-16 bit."""
+        return int(self.block.self_scores[0])
+
+    @property
+    def rows(self) -> LongArray:
+        """Row of ``table`` of each statement of the query, int64."""
+        return self.block.rows[self._span]
+
+    @property
+    def own_values(self) -> LongArray:
+        """Value of each statement of the query with itself, int64, units of 2^-16 bit."""
+        return self.block.own_values[self._span]
+
+    @property
+    def _span(self) -> slice:
+        return slice(int(self.batch.ptr[self.number]), int(self.batch.ptr[self.number + 1]))
+
+    def top(self, k: int) -> Top:
+        """Returns the certified top ``k``, ``k`` from 1 to the number of cases."""
+        found = self.block.top(k)
+        held = int((found.cases[0] >= 0).sum())
+        return Top(
+            found.cases[0, :held],
+            found.scores[0, :held],
+            found.limits[0, :held],
+            found.rank_keys[0, :held],
+            bool(found.certified[0]),
+            int(found.aligned[0]),
+        )
 
     def standing(self, case: int) -> Standing:
         """Returns the exact score, rank and ties of one case, also outside any top k."""
         own = np.array([case], np.int64)
-        score = self._align(own)[0] if self.bounds[case] else np.zeros(1, np.int64)
+        score = self._align(own) if self.bounds[case] else np.zeros(1, np.int64)
         if not score[0]:
             return Standing(0, 0, None, 0, int(np.count_nonzero(self.bounds)))
         key = int(self._keys(score, own)[0])
         cases, keys = self._down_to(key)
         tie_rank = self.corpus.tie_rank
         before = int((keys > key).sum()) + int(((keys == key) & (tie_rank[cases] < tie_rank[case])).sum())
-        aligned = self._count_aligned(key, case)
+        able = np.flatnonzero(self.bounds)
+        bound_keys = self._keys(self.bounds[able].astype(np.int64), able)
+        aligned = int(((bound_keys > key) | ((bound_keys == key) & (tie_rank[able] <= tie_rank[case]))).sum())
         return Standing(int(score[0]), key, 1 + before, int((keys == key).sum()) - 1, aligned)
 
     def ties(self, rank_keys: LongArray) -> list[int]:
@@ -166,65 +158,33 @@ class OpenQuery:
         _, keys = self._down_to(int(rank_keys.min()))
         return [int((keys == key).sum()) - 1 for key in rank_keys]
 
-    def _keys(self, scores: LongArray, cases: npt.NDArray[np.integer]) -> LongArray:
-        return self.corpus.normaliser.rank_keys(scores, self.self_score, cases)
+    def _keys(self, scores: LongArray, cases: LongArray) -> LongArray:
+        return self.block.keys(np.zeros(len(cases), np.int64), cases, scores)
 
-    def _in_bound_order(self, limit: int) -> IntArray:
-        own = np.array([self.self_score], np.int64)
-        cases, _ = self._ops.select(self.bounds[None], self.corpus.normaliser, own, self.corpus.tie_rank, limit)
-        first: IntArray = cases[0]
-        return first
-
-    def _align(self, cases: LongArray) -> tuple[LongArray, LongArray]:
-        """Returns the score of each case and the limit of it, which is the same where the score is proved best."""
-        scores = np.zeros(len(cases), np.int64)
-        limits = np.zeros(len(cases), np.int64)
-        structure = self.batch.structure
-        own_plain = structure is None or bool(structure.plain(self.batch.ptr)[self.number])
-        plain = self.corpus.plain[cases] & own_plain
-        scores[plain] = limits[plain] = self._assign(cases[plain])
-        for place in np.flatnonzero(~plain).tolist():
-            items = self.batch.items(self.number)
-            pair = pair_up(self.corpus, self.table, self.rows, items, int(cases[place]))
-            found = pair.best(self.node_budget)
-            scores[place], limits[place] = pair.score(found.total), pair.score(found.bound)
-        return scores, limits
-
-    def _assign(self, cases: LongArray) -> LongArray:
-        """Returns the score of each of the given plain cases with a plain query."""
-        rows = np.sort(self.rows)
-        count = len(cases)
-        owner, at = expand(self.corpus.cases.ptr, cases)
-        kinds = self.corpus.case_kinds[at]
-        if self.corpus.cases.structure is not None:  # kinds of denials come last, statements by functor
-            kinds = kinds[np.lexsort((kinds, owner))]
-        pairs = PairBlock(
-            np.arange(count + 1, dtype=np.int64) * len(rows), np.tile(rows, count), pointers(owner, count), kinds
-        )
-        return self._ops.assign(self.table, pairs)
+    def _align(self, cases: LongArray) -> LongArray:
+        return self.block.align(np.zeros(len(cases), np.int64), cases)[0]
 
     def _down_to(self, floor: int) -> tuple[LongArray, LongArray]:
         """Returns (cases, rank keys) of all cases with a mapping whose bound reaches the rank key ``floor``."""
         able = np.flatnonzero(self.bounds)
         able = able[self._keys(self.bounds[able].astype(np.int64), able) >= floor]
-        scores, _ = self._align(able)
+        scores = self._align(able)
         able, scores = able[scores > 0], scores[scores > 0]
         return able, self._keys(scores, able)
 
-    def _count_aligned(self, key: int, case: int) -> int:
-        """Returns how many cases have a bound that alone does not place them after a hit with this key."""
-        able = np.flatnonzero(self.bounds)
-        bound_keys = self._keys(self.bounds[able].astype(np.int64), able)
-        tie_rank = self.corpus.tie_rank
-        return int(((bound_keys > key) | ((bound_keys == key) & (tie_rank[able] <= tie_rank[case]))).sum())
 
-
-def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> OpenQuery:
-    """Returns one flat query, bounded against every case.
+def open_query(
+    corpus: Corpus,
+    query: IntArray | CaseBatch,
+    *,
+    backend: str = AUTO,
+    node_budget: int = NODE_BUDGET,
+) -> OpenQuery:
+    """Returns one query, bounded against every case.
 
     Args:
         corpus: the stored cases.
-        functors: int32, functors of the query.
+        query: functors of a flat query, int32, or a batch of one case.
         backend: which ops to use.
         node_budget: greatest number of nodes in the search for one mapping.
 
@@ -233,8 +193,8 @@ def open_query(corpus: Corpus, functors: IntArray, *, backend: str = AUTO, node_
         CaseError: a functor that the ontology does not have.
         CapacityError: a bound or the query's self-score would reach 2^31 units.
     """
-    batch = CaseBatch.from_functors([""], [functors])
-    return next(open_queries(corpus, batch, choose(backend)[1], node_budget))[1][0]
+    batch = query if isinstance(query, CaseBatch) else CaseBatch.from_functors([""], [query])
+    return OpenQuery(next(open_blocks(corpus, batch, choose(backend)[1], node_budget)))
 
 
 def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> Hits:
@@ -245,21 +205,10 @@ def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, n
     scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)
     certified = np.ones(len(batch), np.bool_)  # without a case there is nothing to prove
-    for start, queries in open_queries(corpus, batch, ops, node_budget) if places else ():
-        limit = min(len(corpus), max(4 * places, 64))
-        shortlists, _ = ops.select(
-            np.stack([q.bounds for q in queries]),
-            corpus.normaliser,
-            np.array([q.self_score for q in queries], np.int64),
-            corpus.tie_rank,
-            limit,
-        )
-        for row, (query, shortlist) in enumerate(zip(queries, shortlists, strict=True), start):
-            found = query.top(places, shortlist)
-            count = len(found.cases)
-            cases[row, :count], scores[row, :count] = found.cases, found.scores
-            limits[row, :count], rank_keys[row, :count] = found.limits, found.rank_keys
-            aligned[row], certified[row] = found.aligned, found.certified
+    for block in open_blocks(corpus, batch, ops, node_budget) if places else ():
+        at, found = block.numbers, block.top(places)
+        cases[at], scores[at], limits[at] = found.cases, found.scores, found.limits
+        rank_keys[at], aligned[at], certified[at] = found.rank_keys, found.aligned, found.certified
 
     filled = cases >= 0
     keys = np.full(cases.shape, "", dtype=object)
@@ -279,10 +228,8 @@ def check_k(k: int) -> int:
     return int(k)
 
 
-def open_queries(
-    corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = NODE_BUDGET
-) -> Iterator[tuple[int, list[OpenQuery]]]:
-    """Yields the queries of a batch, opened, in blocks: number of the first one, and the block."""
+def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = NODE_BUDGET) -> Iterator[QueryBlock]:
+    """Yields the queries of a batch in blocks, bounded against every case."""
     check_functors(batch, corpus.mounted)
     if batch.structure is not None:
         corpus = corpus.spelled_out
@@ -302,11 +249,7 @@ def open_queries(
     size = max(1, _BLOCK_CELLS // max(len(corpus), 1))
     for start in range(0, len(batch), size):
         ptr = batch.ptr[start : start + size + 1]
-        numbers = kind[ptr[0] : ptr[-1]].astype(np.int32)
-        bounds = ops.accumulate(lists, ptr - ptr[0], numbers, entities[start : start + size])
-        queries = []
-        for number, bound in enumerate(bounds, start):
-            span = slice(int(batch.ptr[number]), int(batch.ptr[number + 1]))
-            rows, score = kind[span].astype(np.int64), int(own_scores[number])
-            queries.append(OpenQuery(corpus, batch, number, rows, table, own[span], score, bound, node_budget, ops))
-        yield start, queries
+        rows = kind[ptr[0] : ptr[-1]].astype(np.int32)
+        bounds = ops.accumulate(lists, ptr - ptr[0], rows, entities[start : start + size])
+        numbers = np.arange(start, start + len(bounds))
+        yield QueryBlock(corpus, batch, numbers, table, kind, own, own_scores[numbers], bounds, node_budget, ops)

@@ -53,12 +53,14 @@ class Normaliser:
             factors.append(factor)
         return cls(dials, self_scores, np.array(factors, np.int64)[where] if factors else np.zeros(0, np.int64))
 
-    def rank_keys(self, scores: LongArray, self_query: int, cases: npt.NDArray[np.integer] | slice) -> LongArray:
+    def rank_keys(
+        self, scores: LongArray, self_query: int | LongArray, cases: npt.NDArray[np.integer] | slice
+    ) -> LongArray:
         """Returns the rank key of each score (or bound) of the given cases, int64, in the order of ``cases``.
 
         Args:
             scores: int64, units of 2^-16 bit, below 2^31.
-            self_query: score of the query against itself, units.
+            self_query: score of the query against itself, units; one for all, or one for each score.
             cases: numbers of the cases that the scores belong to.
         """
         if self.dials.power is not None:

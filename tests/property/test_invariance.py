@@ -10,7 +10,7 @@ from strategies import World, asked, dials, pack, random_world, worlds
 
 from sma_gpu import CaseBatch, Dials, Hits, Index
 from sma_gpu.errors import CaseError
-from sma_gpu.retrieval import search
+from sma_gpu.retrieval import block, search
 
 
 def same(one: Hits, other: Hits) -> bool:
@@ -47,7 +47,7 @@ def test_a_batch_answers_as_each_query_alone_whatever_the_block(chosen: Dials, m
         monkeypatch.setattr(search, "_BLOCK_CELLS", cells)
         assert same(index.retrieve(batch, 7), whole)
     for first_look in (1, 5):
-        monkeypatch.setattr(search, "_FIRST_LOOK", first_look)
+        monkeypatch.setattr(block, "_FIRST_LOOK", first_look)
         assert same(index.retrieve(batch, 7), whole)
     for row in range(len(batch)):
         alone = index.retrieve(batch.take([row]), 7)

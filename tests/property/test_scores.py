@@ -17,7 +17,7 @@ from sma_gpu.errors import LatticeError
 from sma_gpu.lattice import Lattice
 from sma_gpu.ops import PairBlock, choose
 from sma_gpu.ops.reference import ReferenceOps
-from sma_gpu.retrieval import explain, open_query, search
+from sma_gpu.retrieval import block, explain, open_query
 
 
 def oracle_of(world: World, chosen: Dials) -> Oracle:
@@ -40,8 +40,9 @@ def bounds_of(index: Index, query: np.ndarray) -> np.ndarray:
 def scores_of(index: Index, query: np.ndarray) -> np.ndarray:
     count = len(index)
     pairs = PairBlock(
-        np.arange(count + 1) * len(query), np.tile(np.arange(len(query)), count), index.cases.ptr, index.cases.functors
-    )
+        np.zeros(count, np.int64), np.arange(count), np.array([0, len(query)]), np.arange(len(query)),
+        index.cases.ptr, index.cases.functors,
+    )  # fmt: skip
     return choose("reference")[1].assign(index.pairs(query), pairs)
 
 
@@ -201,6 +202,7 @@ def test_adding_a_statement_to_both_cases_never_lowers_the_score(drawn: tuple[Wo
                 continue
             before, after = (
                 PairBlock(
+                    np.zeros(1, np.int64), np.zeros(1, np.int64),
                     np.array([0, len(q)]), table_all.rows_of(functors(index, q)),
                     np.array([0, len(c)]), functors(index, c),
                 )
@@ -268,7 +270,7 @@ def test_a_bound_one_unit_too_low_turns_the_checks_red(
     world = random_world(rng, terms=30, cases=40, size=6)
     indexes = [world.index(Dials(scorer=scorer, normalisation="max")) for scorer in ("unit", "ic")]
     queries = [rng.choice(30, 5, replace=False) for _ in range(6)]
-    monkeypatch.setattr(search, "_FIRST_LOOK", 1)  # the first look would otherwise cover half of so small an index
+    monkeypatch.setattr(block, "_FIRST_LOOK", 1)  # the first look would otherwise cover half of so small an index
 
     def failures() -> int:
         count = 0

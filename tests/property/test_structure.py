@@ -41,10 +41,10 @@ from sma_gpu.errors import CapacityError
 from sma_gpu.ops import choose
 from sma_gpu.ops.reference import ReferenceOps
 from sma_gpu.ops.structure import NODE_BUDGET
-from sma_gpu.retrieval import explain, search
+from sma_gpu.retrieval import block, explain
 from sma_gpu.retrieval.alignment import analogy_between
 from sma_gpu.retrieval.pairing import pair_up
-from sma_gpu.retrieval.search import OpenQuery, open_queries, open_query
+from sma_gpu.retrieval.search import OpenQuery, open_blocks, open_query
 from sma_gpu.scoring import Shapes
 
 ONE = 1 << 16
@@ -60,14 +60,14 @@ def index_of(parents: Parents, stored: Iterable[Case], chosen: Dials) -> Index:
 
 def opened(index: Index, *queries: Case, node_budget: int = NODE_BUDGET) -> list[OpenQuery]:
     batch = CaseBatch.from_cases(queries, index.mounted).spelled_out()
-    blocks = open_queries(index, batch, choose("reference")[1], node_budget)
-    return [query for _, block in blocks for query in block]
+    blocks = open_blocks(index, batch, choose("reference")[1], node_budget)
+    return [OpenQuery(block.take(np.array([i]))) for block in blocks for i in range(len(block))]
 
 
 def settle(query: OpenQuery, number: int) -> tuple[int, int]:
     """Returns the score of one stored case and the limit of it."""
     pair = pair_up(query.corpus, query.table, query.rows, query.batch.items(query.number), number)
-    found = pair.best(query.node_budget)
+    found = pair.best(query.block.node_budget)
     return pair.score(found.total), pair.score(found.bound)
 
 
@@ -864,13 +864,13 @@ def check_top_k(seed: int, chosen: Dials) -> None:
 
 @pytest.mark.parametrize("number", range(len(ALL_DIALS)))
 def test_certified_top_k_is_that_of_scoring_every_case(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_FIRST_LOOK", 1)  # the first look would otherwise cover all of so small an index
+    monkeypatch.setattr(block, "_FIRST_LOOK", 1)  # the first look would otherwise cover all of so small an index
     check_top_k(number, ALL_DIALS[number])
 
 
 @pytest.mark.slow
 def test_certified_top_k_over_more_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_FIRST_LOOK", 1)
+    monkeypatch.setattr(block, "_FIRST_LOOK", 1)
     for seed in range(36, 180):
         check_top_k(seed, ALL_DIALS[seed % len(ALL_DIALS)])
 
@@ -903,7 +903,7 @@ CHECKS: list[Callable[[int], object]] = [check_bounds, lambda seed: check_large_
 def test_a_bound_one_unit_too_low_turns_the_checks_red(
     check: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_FIRST_LOOK", 1)
+    monkeypatch.setattr(block, "_FIRST_LOOK", 1)
 
     def failures() -> int:
         count = 0
@@ -1123,8 +1123,8 @@ def test_flat_cases_give_the_same_bits_through_the_structured_path(
     functors = batch.functors_of(0)
     alone = open_query(flat, functors)
     none = np.zeros(0, np.int32)
-    for opening in open_queries(spelled, batch, choose("reference")[1]):
-        (asks,) = opening[1]
+    for opening in open_blocks(spelled, batch, choose("reference")[1]):
+        asks = OpenQuery(opening)
         assert asks.self_score == alone.self_score
         assert np.array_equal(asks.bounds, alone.bounds)
         for number in range(len(flat)):
