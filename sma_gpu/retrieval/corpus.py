@@ -38,6 +38,12 @@ __all__ = ["Corpus", "own_values", "self_scores", "supported"]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
+_FOLDED_AT_ONCE = 1 << 22  # entries sorted at a time: about 200 MB; changes memory, never a list
+_FEW = 8  # a batch that asks for more than one functor in so many gets the lists of all
+_KEPT_ENTRIES = 1 << 27  # at most so many entries, 1 GiB, are kept
+_VALUE_BITS = SCORE_LIMIT.bit_length() - 1
+_PLACES = (1 << (63 - _VALUE_BITS)) - 1  # places (row, case) that one int64 holds beside a value
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -217,19 +223,59 @@ class Corpus:
             return self
         return Corpus.build(self.cases.spelled_out(), self.mounted, self.dials)
 
+    def lists_for(self, functors: IntArray) -> tuple[PairTable, FoldedLists]:
+        """Returns values and folded lists for the functors of flat queries; each row of both is of one functor.
+
+        The lists of all functors are made, and kept, when a batch asks for many of them and they fit; else only those
+        asked for are made. Which it is changes time and memory, never a list.
+
+        Args:
+            functors: int32, distinct, ascending.
+        """
+        if "_every" in self.__dict__ or (len(functors) * _FEW > len(self.costs) and self._listed <= _KEPT_ENTRIES):
+            return self._every
+        table = self.pairs(functors)
+        return table, self.fold(table)
+
+    @cached_property
+    def _every(self) -> tuple[PairTable, FoldedLists]:
+        return self._every_pair, self.fold(self._every_pair)
+
+    @cached_property
+    def _every_pair(self) -> PairTable:
+        return self.pairs(np.arange(len(self.mounted.lattice)))
+
+    @property
+    def _listed(self) -> int:
+        """Entries in the lists of all functors, before each case is folded into one."""
+        return int(np.diff(self.posting_ptr)[self._every_pair.stored].sum())
+
     def fold(self, table: PairTable) -> FoldedLists:
         """Returns the folded list of every row of ``table``: the cases it can match, and the best value each gives."""
-        row = np.repeat(np.arange(len(table.functors), dtype=np.int64), np.diff(table.ptr))
-        pair, at = expand(self.posting_ptr, table.stored)
-        place = row[pair] * max(len(self), 1) + self.posting_cases[at]
-        value = table.value[pair]
-        order = np.lexsort((-value, place))
-        place, value = place[order], value[order]
+        rows = len(table.functors)
+        listed = np.concatenate([[0], np.cumsum(np.diff(self.posting_ptr)[table.stored])])[table.ptr]
+        cuts = [0]
+        while cuts[-1] < rows:
+            last = int(np.searchsorted(listed, listed[cuts[-1]] + _FOLDED_AT_ONCE, side="right")) - 1
+            cuts.append(min(max(last, cuts[-1] + 1), cuts[-1] + max(1, _PLACES // max(len(self), 1)), rows))
+        parts = [self._fold_rows(table, lo, hi) for lo, hi in zip(cuts, cuts[1:], strict=False)]
+        counts, cases, best = (np.concatenate(c) if parts else np.zeros(0, np.int32) for c in zip(*parts, strict=True))
+        return FoldedLists(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), cases, best, self.entities)
+
+    def _fold_rows(self, table: PairTable, lo: int, hi: int) -> tuple[LongArray, IntArray, IntArray]:
+        """Returns list lengths, cases and best values of the rows ``lo`` to ``hi`` of ``table``."""
+        entries = slice(int(table.ptr[lo]), int(table.ptr[hi]))
+        row = np.repeat(np.arange(hi - lo, dtype=np.int64), np.diff(table.ptr[lo : hi + 1]))
+        pair, at = expand(self.posting_ptr, table.stored[entries])
+        place = row[pair] * len(self) + self.posting_cases[at]
+        # One number a pair, so that one plain sort puts the best value of a case first.
+        ordered = np.sort((place << _VALUE_BITS) | (SCORE_LIMIT - 1 - table.value[entries])[pair])
+        place = ordered >> _VALUE_BITS
         first = np.ones(len(place), bool)
         first[1:] = place[1:] != place[:-1]
+        best = SCORE_LIMIT - 1 - (ordered[first] & (SCORE_LIMIT - 1))
         lists, cases = np.divmod(place[first], max(len(self), 1))
-        ptr = pointers(lists, len(table.functors))
-        return FoldedLists(ptr, cases.astype(np.int32), value[first].astype(np.int32), self.entities)
+        return np.bincount(lists, minlength=hi - lo), cases.astype(np.int32), best.astype(np.int32)
 
     def similarity(self, first: str, second: str) -> float:
         """Returns what matching two terms is worth in bits, the first as query; 0.0 if they are not compatible.

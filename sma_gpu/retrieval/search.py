@@ -15,7 +15,7 @@ from ..lattice.arrays import distinct
 from ..ops import Ops, choose
 from ..ops.registry import AUTO
 from ..ops.structure import NODE_BUDGET
-from ..scoring import Kinds, PairTable, kinds_of
+from ..scoring import PairTable, kinds_of
 from .block import QueryBlock
 from .corpus import Corpus, own_values, self_scores
 from .hits import Hits
@@ -234,18 +234,18 @@ def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = N
     if batch.structure is not None:
         corpus = corpus.spelled_out
     if corpus.cases.structure is None:
-        functors = distinct(batch.functors)
-        kinds, kind = Kinds.unary(functors, corpus.dials.gamma), np.searchsorted(functors, batch.functors)
+        table, lists = corpus.lists_for(distinct(batch.functors))
+        kind, own = table.rows_of(batch.functors), corpus.values[batch.functors]
         entities = np.ones(len(batch), np.int32)
     else:
         batch = batch.spelled_out()
         assert batch.structure is not None
         kinds, kind = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
         entities = batch.structure.entity_counts()
-    own = own_values(corpus.costs, kinds)[kind]
+        own = own_values(corpus.costs, kinds)[kind]
+        table = corpus.pairs_of(kinds)
+        lists = corpus.fold(table)
     own_scores = self_scores(batch, own)
-    table = corpus.pairs_of(kinds)
-    lists = corpus.fold(table)
     size = max(1, _BLOCK_CELLS // max(len(corpus), 1))
     for start in range(0, len(batch), size):
         ptr = batch.ptr[start : start + size + 1]
