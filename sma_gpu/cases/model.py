@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..errors import ArityMismatch, CaseError
 
@@ -32,10 +33,15 @@ class Entity:
 
     order = 0
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """What tells this entity from others, 16 bytes."""
         return _digest(b"entity", self.name, self.type, str(self.constant))
+
+    @property
+    def unordered(self) -> bytes:
+        """The digest; an entity has no arguments whose order could matter."""
+        return self.digest
 
 
 SUBJECT = Entity("subject")
@@ -70,6 +76,7 @@ class Statement:
         weight: in (0, 1], multiplies its worth.
         order: 1 + the greatest order among the arguments; an entity has order 0.
         digest: what tells this statement from others, 16 bytes.
+        unordered: the same, but equal for statements that differ in the order of commutative arguments alone.
 
     Raises:
         CaseError: the weight is outside (0, 1].
@@ -85,9 +92,20 @@ class Statement:
     weight: float = 1.0
     order: int = field(init=False)
     digest: bytes = field(init=False)
+    unordered: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and 0 < self.weight <= 1):
+        if not isinstance(self.functor, Predicate):
+            raise CaseError(f"statement of {self.functor!r}", "its functor is no Predicate", "Give Predicate(id).")
+        for argument in self.args:
+            if not isinstance(argument, Entity | Statement):
+                raise CaseError(
+                    f"statement of {self.functor.id}",
+                    f"its argument {argument!r:.80} is neither an Entity nor a Statement",
+                    "Give Entity(name) or a Statement.",
+                )
+        number = isinstance(self.weight, float | int) and not isinstance(self.weight, bool)
+        if not (number and math.isfinite(self.weight) and 0 < self.weight <= 1):
             raise CaseError(
                 f"statement of {self.functor.id} with weight {self.weight}",
                 "a weight outside (0, 1]",
@@ -96,7 +114,12 @@ class Statement:
         object.__setattr__(self, "args", tuple(self.args))
         object.__setattr__(self, "order", 1 + max((a.order for a in self.args), default=0))
         own = (self.functor.id, repr(self.functor), str(bool(self.negated)), float(self.weight).hex())
-        object.__setattr__(self, "digest", _digest(b"statement", *own, parts=[a.digest for a in self.args]))
+        parts = [a.digest for a in self.args]
+        object.__setattr__(self, "digest", _digest(b"statement", *own, parts=parts))
+        loose = [a.unordered for a in self.args]
+        loose = sorted(loose) if self.functor.commutative else loose
+        same = loose == parts
+        object.__setattr__(self, "unordered", self.digest if same else _digest(b"statement", *own, parts=loose))
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Statement) else NotImplemented
@@ -142,6 +165,8 @@ class Case:
     excluded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.excluded, str):
+            raise CaseError(f"case {self.key}", "excluded is one string", "Give a collection of ids, such as ['EX:1'].")
         object.__setattr__(self, "statements", tuple(dict.fromkeys(self.statements)))
         object.__setattr__(self, "excluded", tuple(sorted(set(self.excluded))))
         first: dict[str, Statement] = {}

@@ -9,7 +9,7 @@ from ..scoring.grid import ENTITY_VALUE
 from .analogy import Analogy, Correspondence
 from .corpus import Corpus
 from .pairing import PairedUp, pair_up
-from .projection import Projection
+from .projection import Projection, roots
 from .search import OpenQuery, open_query
 
 __all__ = ["ALIGN_DIALS", "align", "analogy_between"]
@@ -94,11 +94,11 @@ def analogy_between(opened: OpenQuery, case: int, *, base: Case | None = None, t
         normalised=corpus.normaliser.normalised(score, opened.self_score, case),
         explained=_explained(sides, pair.made, mapping),
         mapping=correspondences,
-        inferences=projection.inferences(),
-        alignable=projection.alignable(),
-        base_only=projection.base_only(),
-        target_only=projection.target_only(),
-        contradicted=projection.contradicted(),
+        inferences=projection.inferences,
+        alignable=projection.alignable,
+        base_only=projection.base_only,
+        target_only=projection.target_only,
+        contradicted=projection.contradicted,
     )
 
 
@@ -107,7 +107,7 @@ def _nothing(base: Case, target: Case, dials: Dials) -> Analogy:
     return Analogy(
         base=base, target=target, dials=dials, score=0, bound=0, optimal=True, canonical=True, nodes=0, self_base=0,
         self_target=0, normalised=0.0, explained=0.0, mapping=(), inferences=(), alignable=(), base_only=(),
-        target_only=Projection.roots(target), contradicted=(),
+        target_only=roots(target), contradicted=(),
     )  # fmt: skip
 
 

@@ -39,9 +39,12 @@ class CandidateInference:
     Attributes:
         statement: the projected statement. An entity without a counterpart stands as an entity of type ``skolem``.
         source: the statement of the base.
-        skolems: the entities that were made up, in the order of their names.
+        skolems: the entities that were made up, by name: each is named after the entity of the base, with a number
+            where another entity of the target has that name.
         support: value of the matched pairs inside ``source``, units of 2^-16 bit.
         value: what the unmatched statements inside ``source`` would be worth, units of 2^-16 bit.
+        denied_by: what the target states or excludes against a part of ``statement``; a bare denial without arguments
+            stands for an excluded term.
     """
 
     statement: Statement
@@ -49,6 +52,7 @@ class CandidateInference:
     skolems: tuple[Entity, ...]
     support: int
     value: int
+    denied_by: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,12 @@ class Analogy:
         normalised: the score under the dial ``normalisation``, 1.0 for the target's own copy.
         explained: share of the target's own value that the mapping covers, 0 to 1.
         mapping: statements in the order of their text in the target, then entities likewise.
-        inferences: those that rest on most of the mapping first.
+        inferences: those that rest on most of the mapping first, those that the target partly denies last.
         alignable: differences in corresponding places, in the order of the target.
         base_only: statements of the base that neither match nor differ alignably, roots only.
         target_only: likewise of the target.
-        contradicted: pairs (base, target) of statements in the same place of which one denies the other.
+        contradicted: pairs (base, target) of statements in the same place of which one denies the other; a bare denial
+            without arguments stands for a term that its case excludes.
     """
 
     base: Case

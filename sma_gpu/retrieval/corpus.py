@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -109,7 +110,6 @@ class Corpus:
         functors = kinds.functors[case_kinds]
         near = lattice.hops_up(dials.delta)
         costs = functor_costs(dials, lattice, near, ordered.ptr, functors)
-        _check_capacity(float(costs.max(initial=0.0)) * float(kinds.trickle.max(initial=0.0)), dials)
         values = own_values(costs, kinds)
         stored = np.zeros(len(lattice), bool)
         stored[functors] = True
@@ -165,7 +165,8 @@ class Corpus:
         structure = self.cases.structure
         if structure is not None:
             arrays += [
-                self.case_kinds, structure.commutative, structure.arg_ptr, structure.args, structure.entity_ptr,
+                self.kinds.functors, self.kinds.weights, self.kinds.trickle, self.case_kinds, structure.commutative,
+                structure.arg_ptr, structure.args, structure.entity_ptr,
                 np.array([e.constant for e in structure.entities], np.bool_),
             ]  # fmt: skip
             digest.update("\0".join(f"{e.name}\0{e.type}" for e in structure.entities).encode("utf-8", "surrogatepass"))
@@ -259,7 +260,8 @@ class Corpus:
             last = int(np.searchsorted(listed, listed[cuts[-1]] + _FOLDED_AT_ONCE, side="right")) - 1
             cuts.append(min(max(last, cuts[-1] + 1), cuts[-1] + max(1, _PLACES // max(len(self), 1)), rows))
         parts = [self._fold_rows(table, lo, hi) for lo, hi in zip(cuts, cuts[1:], strict=False)]
-        counts, cases, best = (np.concatenate(c) if parts else np.zeros(0, np.int32) for c in zip(*parts, strict=True))
+        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        counts, cases, best = (np.concatenate(columns) for columns in zip(nothing, *parts, strict=True))
         return FoldedLists(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), cases, best, self.entities)
 
     def _fold_rows(self, table: PairTable, lo: int, hi: int) -> tuple[LongArray, IntArray, IntArray]:
@@ -292,17 +294,21 @@ class Corpus:
 
 
 def own_values(costs: npt.NDArray[np.float64], kinds: Kinds) -> LongArray:
-    """Returns the value of a statement of each kind matched with itself, int64, units of 2^-16 bit."""
-    return to_grid(costs[kinds.functors] * kinds.weights * kinds.trickle)
+    """Returns the value of a statement of each kind matched with itself, int64, units of 2^-16 bit.
 
-
-def _check_capacity(greatest_bits: float, dials: Dials) -> None:
-    if not greatest_bits * GRID < SCORE_LIMIT:
+    Raises:
+        CapacityError: one reaches 2^31.
+    """
+    greatest = float(kinds.trickle.max(initial=0.0))
+    bits = costs[kinds.functors] * kinds.weights * (kinds.trickle if math.isfinite(greatest) else 0.0)
+    greatest = max(float(bits.max(initial=0.0)), 0.0 if math.isfinite(greatest) else greatest)
+    if not greatest * GRID < SCORE_LIMIT:
         raise CapacityError(
-            f"index under the dials {dials.canonical_json()}",
-            f"one statement would be worth {greatest_bits:.3g} bits, where scores stay below {SCORE_LIMIT // GRID}",
-            "Lower the dial gamma.",
+            f"the value of {len(kinds)} kinds of statements",
+            f"one would be worth {greatest:.3g} bits, where scores stay below {SCORE_LIMIT // GRID}",
+            "Lower the dial gamma, or split statements that rest on very many others.",
         )
+    return to_grid(bits)
 
 
 def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:

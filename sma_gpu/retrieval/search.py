@@ -137,7 +137,11 @@ class OpenQuery:
         )
 
     def standing(self, case: int) -> Standing:
-        """Returns the exact score, rank and ties of one case, also outside any top k."""
+        """Returns score, rank and ties of one case, also outside any top k.
+
+        They are exact where every best mapping that counts was proved within the node budget, as it always is for plain
+        cases.
+        """
         own = np.array([case], np.int64)
         score = self._align(own) if self.bounds[case] else np.zeros(1, np.int64)
         if not score[0]:
@@ -230,6 +234,12 @@ def check_k(k: int) -> int:
 
 def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = NODE_BUDGET) -> Iterator[QueryBlock]:
     """Yields the queries of a batch in blocks, bounded against every case."""
+    if isinstance(node_budget, bool) or not isinstance(node_budget, int | np.integer) or node_budget < 0:
+        raise QueryError(
+            f"a node budget of {node_budget!r}",
+            "it must be a whole number, 0 or more",
+            "Give a number of search nodes.",
+        )
     check_functors(batch, corpus.mounted)
     if batch.structure is not None:
         corpus = corpus.spelled_out

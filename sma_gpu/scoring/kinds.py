@@ -6,6 +6,7 @@ the order of arguments out: equal shapes are necessary for two statements to mat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,14 @@ class Shapes:
         Trickle-down (Forbus and others) lets a statement lend ``gamma`` of its score to each argument. Summed over a
         mapping this equals multiplying the statement's own worth by T, which a test confirms by simulation.
         """
-        return np.array([sum(n * gamma**length for length, n in enumerate(p)) for p in self._paths], np.float64)
+        return np.array([_sum_of_paths(p, gamma) for p in self._paths], np.float64)
+
+
+def _sum_of_paths(paths: tuple[int, ...], gamma: float) -> float:
+    try:
+        return float(sum(n * gamma**length for length, n in enumerate(paths) if gamma or not length))
+    except OverflowError:
+        return math.inf  # refused where scores meet their limit
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,8 @@ from sma_gpu import (
     read_vocabulary,
 )
 from sma_gpu.cases.model import Case, Entity, Predicate, Statement
-from sma_gpu.ops import choose
 from sma_gpu.retrieval.pairing import pair_up
-from sma_gpu.retrieval.search import open_queries
+from sma_gpu.retrieval.search import open_query
 
 _DIALS = Dials("unit")  # two cases are no corpus to count in
 _PLAIN = Settings(_DIALS.scorer, _DIALS.credit, _DIALS.gamma, _DIALS.rho, _DIALS.delta)
@@ -320,7 +319,7 @@ def test_hypotheses_are_counted_as_by_the_oracle(base: str, sme: Descriptions) -
     mounted = sme.vocabulary.mounted
     index = Index.build(CaseBatch.from_cases([stored], mounted), mounted, _DIALS)
     batch = CaseBatch.from_cases([query], mounted)
-    _, (asks,) = next(open_queries(index, batch, choose("reference")[1]))
+    asks = open_query(index, batch)
     pair = pair_up(asks.corpus, asks.table, asks.rows, asks.batch.items(0), 0)
     mine, theirs = batch.statements(0, mounted), index.cases.statements(0, mounted)
     held = [h for h in range(len(pair.made)) if pair.entry[h] >= 0]

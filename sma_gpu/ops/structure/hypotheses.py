@@ -6,7 +6,8 @@ its kernel mapping (the hypothesis with all it supports; Falkenhainer, Forbus an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +44,7 @@ class Hypotheses:
         self.closure: list[tuple[int, ...]] = []
         self.options: dict[int, Options] = {}
         self._entities: list[int] = []
+        self._pairing: dict[int, tuple[int, dict[int, int]]] = {}  # a perfect matching that stood when last asked for
 
     def __len__(self) -> int:
         return len(self._query)
@@ -146,9 +148,16 @@ class Hypotheses:
 
     def can_pair(self, hypothesis: int, alive: int) -> bool:
         """Returns whether the arguments of a commutative hypothesis have a perfect matching within ``alive``."""
-        open_options = [(a, b) for a, b, k in self.options[hypothesis] if alive >> k & 1]
-        wanted = {a for a, _, _ in self.options[hypothesis]}
-        return len(_matching(open_options)) == len(wanted)
+        used, before = self._pairing.get(hypothesis, (-1, {}))
+        if used >= 0 and used & alive == used:  # the last one still stands
+            return True
+        mask = bitsets.as_mask(alive, len(self))
+        open_ = {(a, b): k for a, b, k in self.options[hypothesis] if mask[k]}
+        found = _matching(list(open_), {b: a for b, a in before.items() if (a, b) in open_})
+        if len(found) < len({a for a, _, _ in self.options[hypothesis]}):
+            return False
+        self._pairing[hypothesis] = bitsets.of(open_[a, b] for b, a in found.items()), found
+        return True
 
 
 def hypotheses(
@@ -224,9 +233,10 @@ def _by_item(items: LongArray) -> dict[int, int]:
 def _options(mine: Sequence[int], theirs: Sequence[int], number_of: Callable[[int, int], int | None]) -> Options | None:
     """Returns the ways to pair distinct arguments that stand equally often, or None if no perfect matching has them."""
     found = []
-    for a in sorted(set(mine)):
-        for b in sorted(set(theirs)):
-            if mine.count(a) == theirs.count(b):
+    times, their_times = Counter(mine), Counter(theirs)
+    for a in sorted(times):
+        for b in sorted(their_times):
+            if times[a] == their_times[b]:
                 k = number_of(a, b)
                 if k is not None:
                     found.append((a, b, k))
@@ -234,22 +244,35 @@ def _options(mine: Sequence[int], theirs: Sequence[int], number_of: Callable[[in
     return tuple(found) if whole else None
 
 
-def _matching(pairs: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Returns a greatest matching of the left numbers of ``pairs``, by augmenting paths: right to left."""
+def _matching(pairs: Sequence[tuple[int, int]], start: Mapping[int, int] | None = None) -> dict[int, int]:
+    """Returns a greatest matching of the left numbers of ``pairs``, by augmenting paths: right to left.
+
+    Args:
+        pairs: what may be paired.
+        start: a matching within ``pairs`` to begin with, right to left.
+    """
     choices: dict[int, list[int]] = {}
     for a, b in pairs:
         choices.setdefault(a, []).append(b)
-    partner: dict[int, int] = {}
-
-    def place(a: int, tried: set[int]) -> bool:
-        for b in choices[a]:
-            if b not in tried:
-                tried.add(b)
-                if b not in partner or place(partner[b], tried):
-                    partner[b] = a
-                    return True
-        return False
-
-    for a in choices:
-        place(a, set())
-    return partner
+    left_of = dict(start or {})
+    right_of = {a: b for b, a in left_of.items()}
+    for free in choices:
+        if free in right_of:
+            continue
+        came: dict[int, int] = {}  # from which left number each right number was reached
+        open_ = [free]
+        end: int | None = None
+        while open_ and end is None:
+            a = open_.pop()
+            for b in choices[a]:
+                if b not in came:
+                    came[b] = a
+                    if b not in left_of:
+                        end = b
+                        break
+                    open_.append(left_of[b])
+        while end is not None:  # back along the path, every left number moves on to the right number that it reached
+            a, before = came[end], right_of.get(came[end])
+            left_of[end], right_of[a] = a, end
+            end = before
+    return left_of

@@ -79,7 +79,7 @@ class Search:
             bound, node = stack.pop()
             if bound <= total or node & must != must:
                 continue
-            if nodes == node_budget:
+            if nodes >= node_budget:
                 stack.append((bound, node))
                 break
             nodes += 1
@@ -91,8 +91,8 @@ class Search:
             bound = min(bound, relaxed.bound)
             if bound <= total:
                 continue
-            children = self._children(node, mask, relaxed)
-            if not children:
+            contested, order = self._contested(mask, relaxed)
+            if not order:
                 rounded = node
             elif nodes % _ROUNDING == 1 and not must:
                 wanted = [h for h in self._by_worth if relaxed.chosen[h]]
@@ -101,7 +101,9 @@ class Search:
                 rounded = 0
             if (worth := self._total(rounded)) > total:
                 total, mapping = worth, self._needed(rounded)
-            stack += [(bound, child) for child in reversed(children) if bound > total]
+            if order and bound > total:
+                stack.append((bound, self.made.without(node, contested)))
+                stack += [(bound, self.take(node, h)) for h in reversed(order)]
         return Found(
             total, max([total, *(self._tightened(bound, node, total) for bound, node in stack)]), nodes, mapping
         )
@@ -110,8 +112,11 @@ class Search:
         """Returns a bound of its own for a node that was left with that of the node it came from."""
         return min(bound, self._relaxation.bound(self._mask(node), total, _STEPS).bound)
 
-    def _children(self, node: int, mask: BoolArray, relaxed: Relaxed) -> list[int]:
-        """Returns the parts of a node, the most promising first; none where no item is contested."""
+    def _contested(self, mask: BoolArray, relaxed: Relaxed) -> tuple[int, list[int]]:
+        """Returns the hypotheses of the contested item on which the bound is loosest, also by falling promise.
+
+        The list is empty where no item is contested.
+        """
         made = self.made
         held = self._relaxation.used(mask)
         loosest: tuple[int, int, int] | None = None  # (strain, worth, hypotheses of the item)
@@ -125,10 +130,9 @@ class Search:
             option = (int(strain.max()), int(relaxed.worth[lead]), sets[int(items[lead])])
             loosest = option if loosest is None or option[:2] > loosest[:2] else loosest
         if loosest is None:
-            return []
+            return 0, []
         among = loosest[2] & bitsets.of_mask(held)
-        order = sorted(bitsets.bits(among), key=lambda h: (not relaxed.chosen[h], -relaxed.worth[h], h))
-        return [*(self.take(node, h) for h in order), made.without(node, among)]
+        return among, sorted(bitsets.bits(among), key=lambda h: (not relaxed.chosen[h], -relaxed.worth[h], h))
 
     def _greedy(self, alive: int, order: list[int]) -> int:
         """Returns the mapping that takes kernel mappings in the given order as long as they can stand together."""
@@ -139,13 +143,13 @@ class Search:
 
     def _settled(self, alive: int) -> int:
         """Returns a mapping within ``alive``, where statements are settled and commutative arguments may not be."""
+        nothing = np.zeros(len(self.made), np.int64)
+        unknown = Relaxed(0, nothing > 0, nothing, self.made.value)  # no bound says where it is loose
         while True:
-            mask = self._mask(alive)
-            nothing = np.zeros(len(mask), np.int64)
-            children = self._children(alive, mask, Relaxed(0, np.zeros(len(mask), np.bool_), nothing, self.made.value))
-            if not children:
+            _, order = self._contested(self._mask(alive), unknown)
+            if not order:
                 return self._needed(alive)
-            alive = children[0]
+            alive = self.take(alive, order[0])
 
     def _needed(self, alive: int) -> int:
         """Returns ``alive`` without entity pairs that no statement pair in it rests on."""
