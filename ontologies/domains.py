@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import DataMissing
 from .loading import load_ontology
-from .locate import Located, locate
+from .locate import Located, data_files, find, locate
 from .manifest import Manifest, manifests
 from .mount import Mounted, mount
+from .ontology import Ontology
 from .records.loading import load_records
 from .records.model import Records
 from .report import LoadReport
 
-__all__ = ["Domain", "domain_files", "domain_ontology", "open_domain"]
+__all__ = ["Domain", "domain_files", "domain_ontology", "open_domain", "read_domain", "term_name"]
 
 
 @dataclass(frozen=True)
@@ -37,23 +38,36 @@ class Domain:
 def domain_files(name: str, release: str | None = None) -> tuple[Manifest, Located]:
     """Returns the manifest and the files of a domain, or of a folder that holds the files of one.
 
+    A folder that holds the files of several domains is taken for the first of them, and a note says so.
+
     Raises:
         DataMissing: there is no such domain or folder, or a file is nowhere to be found.
     """
     known = manifests()
     if name in known:
         return known[name], locate(known[name], release=release)
-    if Path(name).is_dir():
-        for manifest in known.values():
-            try:
-                return manifest, locate(manifest, Path(name), release)
-            except DataMissing:
-                if len(known) == 1 or release:
-                    raise
-        raise DataMissing(f"data folder {name}", "it holds the files of no known domain", "See sma-gpu doctor.")
-    raise DataMissing(
-        f"domain {name}", f"ready domains are {', '.join(known)}", "Name one of them, or a folder with its files."
-    )
+    folder = Path(name)
+    if not folder.is_dir():
+        raise DataMissing(
+            f"domain {name}", f"ready domains are {', '.join(known)}", "Name one of them, or a folder with its files."
+        )
+    held = [m for m in known.values() if find(m, "ontology", folder)]
+    if not held:  # a folder with records alone lacks an ontology, and hears which
+        held = [m for m in known.values() if find(m, "records", folder)][:1]
+    if not held:
+        count = len({path for m in known.values() for path in data_files(m.domain, folder)})
+        wanted = "; ".join(f"{m.domain}: {m.ontology.address}" for m in known.values())
+        raise DataMissing(
+            f"data folder {name}",
+            f"none of the {count} files there can serve a domain",
+            f"Files are recognised by content: put those of a domain there, unbroken ({wanted}).",
+        )
+    files = locate(held[0], folder, release)
+    if len(held) > 1:
+        others = ", ".join(m.domain for m in held[1:])
+        note = f"{name} holds files of several domains; {held[0].domain} is used, not {others}"
+        files = replace(files, notes=(*files.notes, note))
+    return held[0], files
 
 
 def domain_ontology(name: str, *, release: str | None = None, strict: bool = False) -> tuple[Manifest, Mounted]:
@@ -74,7 +88,15 @@ def open_domain(name: str, *, release: str | None = None, strict: bool = False) 
         DataMissing: a file is nowhere to be found.
         ParseError: a file cannot be read, or has faults and ``strict`` is set.
     """
-    manifest, files = domain_files(name, release)
+    return read_domain(*domain_files(name, release), strict=strict)
+
+
+def read_domain(manifest: Manifest, files: Located, *, strict: bool = False) -> Domain:
+    """Returns the domain of these files, read.
+
+    Raises:
+        ParseError: a file cannot be read, or has faults and ``strict`` is set.
+    """
     ontology = load_ontology(files.ontology.path, strict=strict)
     records = load_records(files.records.path, ontology, strict=strict)
     notes = [*files.notes, *_reading_notes(ontology.report), *_reading_notes(records.report)]
@@ -82,6 +104,14 @@ def open_domain(name: str, *, release: str | None = None, strict: bool = False) 
     if stated and ontology.version and stated != ontology.version:
         notes.append(f"ontology release {ontology.version}, annotations of {stated}")
     return Domain(manifest, mount(ontology), records, tuple(notes))
+
+
+def term_name(manifest: Manifest, ontology: Ontology, term: int) -> str:
+    """Returns the name of term number ``term`` as it is shown: where the domain wants so, behind that of its parent."""
+    name = ontology.names[term]
+    above = [ontology.names[parent] for parent in ontology.parents_of(term)] if manifest.parent_names else []
+    parents = " or ".join(parent for parent in above if parent)
+    return f"{parents}: {name}" if parents and not name.startswith(f"{parents}:") else name
 
 
 def _reading_notes(report: LoadReport) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from .compiled import load_compiled, ontology_from_arrays, ontology_to_arrays, store_compiled
 from .magic import refusal
 from .ontology import Ontology
-from .readers import obo
+from .readers import obo, stix
 from .source import Source, SourceLike, read_source
 
 __all__ = ["READERS", "OntologyReader", "load_ontology"]
@@ -34,7 +34,10 @@ class OntologyReader:
 
 
 # The first one that recognises the content reads it. A new format is one line here.
-READERS: tuple[OntologyReader, ...] = (OntologyReader("OBO", obo.can_read, obo.read_obo),)
+READERS: tuple[OntologyReader, ...] = (
+    OntologyReader("OBO", obo.can_read, obo.read_obo),
+    OntologyReader("STIX", stix.can_read, stix.read_stix),
+)
 
 
 def load_ontology(source: SourceLike, *, strict: bool = False, name: str | None = None) -> Ontology:

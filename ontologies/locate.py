@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DataMissing
+from .bundle_look import look_at_bundle
 from .manifest import FileManifest, Manifest
 from .readers import obo
 from .records import hpoa
 from .report import LoadReport
 from .source import decode_lines, peek
 
-__all__ = ["DATA_VARIABLE", "Candidate", "Located", "data_folders", "find", "locate"]
+__all__ = ["DATA_VARIABLE", "Candidate", "Located", "data_files", "data_folders", "find", "locate"]
 
 DATA_VARIABLE = "SMA_GPU_DATA"
 
@@ -28,11 +29,19 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that could serve: where it lies, what brought it, and the release its header states ("" if none)."""
+    """A file that could serve.
+
+    Attributes:
+        path: where it lies.
+        origin: the folder or package that brought it.
+        version: the release that it states, or empty.
+        date: the day of that release, by which the newest is told; empty where it states none.
+    """
 
     path: Path
     origin: str
     version: str
+    date: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,15 @@ def data_folders(domain: str, folder: Path | None = None) -> list[Path]:
     return [f for f in (named / domain, named) if f.is_dir()]
 
 
+def data_files(domain: str, folder: Path | None = None) -> list[Path]:
+    """Returns the files in the folders to look in.
+
+    Raises:
+        DataMissing: a folder cannot be read.
+    """
+    return [path for place in data_folders(domain, folder) for path in _files(place)]
+
+
 def find(manifest: Manifest, part: str, folder: Path | None = None) -> list[Candidate]:
     """Returns all files that could serve as ``part`` ("ontology" or "records") of a domain, best first.
 
@@ -72,17 +90,16 @@ def find(manifest: Manifest, part: str, folder: Path | None = None) -> list[Cand
         DataMissing: a folder or a file in it cannot be read.
     """
     wanted: FileManifest = getattr(manifest, part)
-    look = _records_release if wanted.reader == "hpoa" else _ontology_release
     for place in data_folders(manifest.domain, folder):
-        releases = ((path, look(_head(path), wanted)) for path in _files(place))
-        found = [Candidate(path, str(place), release) for path, release in releases if release is not None]
+        releases = ((path, _release(path, wanted)) for path in _files(place))
+        found = [Candidate(path, str(place), *release) for path, release in releases if release is not None]
         if found:
             by_name = sorted(found, key=lambda c: c.path.name)
-            return sorted(by_name, key=lambda c: c.version if _DATED.fullmatch(c.version) else "", reverse=True)
+            return sorted(by_name, key=lambda c: c.date, reverse=True)
     package = None if folder else _package_file(wanted)  # a folder named for this call stands alone
     if package is None:
         return []
-    return [Candidate(package, f"package {wanted.package}", look(_head(package), wanted) or "")]
+    return [Candidate(package, f"package {wanted.package}", *(_release(package, wanted) or ("", "")))]
 
 
 def locate(manifest: Manifest, folder: Path | None = None, release: str | None = None) -> Located:
@@ -98,7 +115,7 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
     """
     chosen: dict[str, Candidate] = {}
     notes: list[str] = []
-    for part in ("ontology", "records"):
+    for part in ("ontology",) if manifest.is_one_file else ("ontology", "records"):
         found = find(manifest, part, folder)
         if not found:
             raise _missing(manifest, part, folder)
@@ -115,13 +132,13 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
             notes.append(
                 f"no {part} of {manifest.domain} among the files of {DATA_VARIABLE}; that of {candidate.origin} is used"
             )
-    return Located(chosen["ontology"], chosen["records"], tuple(notes))
+    return Located(chosen["ontology"], chosen.get("records", chosen["ontology"]), tuple(notes))
 
 
 def _missing(manifest: Manifest, part: str, folder: Path | None) -> DataMissing:
     asked = f"{part} of {manifest.domain}"
     if folder:
-        count = sum(len(_files(place)) for place in data_folders(manifest.domain, folder))
+        count = len(data_files(manifest.domain, folder))
         return DataMissing(
             f"{asked} in {folder}",
             f"none of the {count} files there can serve",
@@ -136,9 +153,20 @@ def _missing(manifest: Manifest, part: str, folder: Path | None) -> DataMissing:
 
 def _choice(part: str, fitting: list[Candidate]) -> str:
     first, others = fitting[0], ", ".join(c.version or c.path.name for c in fitting[1:])
-    if _DATED.fullmatch(first.version):
+    if first.date:
         return f"several {part} releases in {first.origin}: the newest, {first.version}, is used, not {others}"
     return f"several {part} files in {first.origin}, none with a dated release: {first.path.name} is used, not {others}"
+
+
+def _release(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
+    """Returns the release that a file states and its day, each "" for none, or None if it is not the one wanted."""
+    if wanted.reader == "stix":
+        _check_readable(path)
+        look = look_at_bundle(path)
+        is_wanted = look is not None and look.is_attack and look.domain in ("", wanted.scope)
+        return (look.version, look.changed) if look is not None and is_wanted else None
+    stated = (_records_release if wanted.reader == "hpoa" else _ontology_release)(_head(path), wanted)
+    return None if stated is None else (stated, stated if _DATED.fullmatch(stated) else "")
 
 
 def _ontology_release(head: bytes, wanted: FileManifest) -> str | None:
@@ -168,13 +196,17 @@ def _files(folder: Path) -> list[Path]:
 
 def _head(path: Path) -> bytes:
     """Returns the start of a file, more of it where comments and a long header fill the start."""
-    if not os.access(path, os.R_OK):
-        raise DataMissing(f"data file {path}", "it cannot be read (permission denied)", "Make it readable, or move it.")
+    _check_readable(path)
     head = peek(path)
     lines = decode_lines(head, LoadReport(""))
     if _COMMENT_OR_TAG.match(lines[0]) and not any(map(_ID.match, lines)):
         return peek(path, _DEEP_BYTES)
     return head
+
+
+def _check_readable(path: Path) -> None:
+    if not os.access(path, os.R_OK):
+        raise DataMissing(f"data file {path}", "it cannot be read (permission denied)", "Make it readable, or move it.")
 
 
 def _package_file(wanted: FileManifest) -> Path | None:

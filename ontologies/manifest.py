@@ -27,6 +27,7 @@ class FileManifest:
         sha256: its SHA-256, hex.
         prefix: prefix of an ontology's ids; empty for records.
         id_pattern: regular expression of an ontology's ids; empty for records.
+        scope: the one of several kinds of content that is wanted, such as an ATT&CK domain; empty where there is one.
     """
 
     reader: str
@@ -39,6 +40,7 @@ class FileManifest:
     sha256: str
     prefix: str = ""
     id_pattern: str = ""
+    scope: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Manifest:
     Attributes:
         name: of the ontology.
         domain: what the command line takes.
+        place: where it stands among the ready domains; a folder with the files of several is taken for the first.
         title: of the ontology.
         entity: what a record describes, such as ``disease``.
         notice: what every answer must say.
@@ -55,10 +58,14 @@ class Manifest:
         extra: the extra of this package that installs the embedded copies.
         ontology: its ontology file.
         records: its record file.
+        aside_pattern: regular expression of ids of terms that no record can have, such as tactics; a query leaves them
+            out instead of finding them unexplained everywhere.
+        parent_names: a term is shown behind the name of its parent, since two terms may share a name.
     """
 
     name: str
     domain: str
+    place: int
     title: str
     entity: str
     notice: str
@@ -66,17 +73,24 @@ class Manifest:
     extra: str
     ontology: FileManifest
     records: FileManifest
+    aside_pattern: str = ""
+    parent_names: bool = False
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether ontology and records are read from one and the same file."""
+        return (self.ontology.reader, self.ontology.package_path) == (self.records.reader, self.records.package_path)
 
 
 @cache
 def manifests() -> Mapping[str, Manifest]:
-    """Returns the manifests of all ready domains, by domain name."""
-    found: dict[str, Manifest] = {}
+    """Returns the manifests of all ready domains by domain name, in the order of their places."""
+    found: list[Manifest] = []
     folder = files(__package__) / "manifests"
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         if entry.name.endswith(".toml"):
             values: dict[str, Any] = tomllib.loads(entry.read_text(encoding="utf-8"))
             for part in ("ontology", "records"):
                 values[part] = FileManifest(**values[part])
-            found[values["domain"]] = Manifest(**values)
-    return found
+            found.append(Manifest(**values))
+    return {manifest.domain: manifest for manifest in sorted(found, key=lambda m: (m.place, m.domain))}

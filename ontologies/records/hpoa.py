@@ -31,7 +31,8 @@ __all__ = ["can_read", "read_hpoa", "release_of"]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
-_USED = ("key", "name", "term", "aspect", *EVIDENCE_FIELDS)
+_TEXTS = tuple(field for field in EVIDENCE_FIELDS if field != "description")
+_USED = ("key", "name", "term", "aspect", *_TEXTS)
 _ASPECT_LETTERS = {"P": 0, "I": 1, "C": 2, "M": 3, "H": 4}
 
 
@@ -129,7 +130,7 @@ class _Reading:
             high=np.array([s.high for s in shares])[frequency],
             numerator=np.array([s.numerator for s in shares], np.int64)[frequency],
             denominator=np.array([s.denominator for s in shares], np.int64)[frequency],
-            texts=np.column_stack([codes[column][usable] for column in EVIDENCE_FIELDS]),
+            texts=np.column_stack([codes[column][usable] for column in _TEXTS]),
         )
         pooled = pool(rows, record_count=len(keys), term_count=len(self.ontology))
         self._report_pooling(rows, pooled, usable, keys, [s.fault for s in shares])
@@ -157,7 +158,10 @@ class _Reading:
             denominator=pooled.denominator,
             row_ptr=pooled.row_ptr,
             line=table.line[kept],
-            evidence={c: Interned(codes[c][kept], StringColumn.from_strings(values[c])) for c in EVIDENCE_FIELDS},
+            evidence={
+                **{c: Interned(codes[c][kept], StringColumn.from_strings(values[c])) for c in _TEXTS},
+                "description": Interned.blank(len(kept)),
+            },
             report=report,
         )
 

@@ -7,20 +7,25 @@ import hashlib
 from ...errors import ArtifactError
 from ..compiled import load_compiled, store_compiled
 from ..ontology import Ontology
+from ..readers.stix_bundle import can_read as is_stix
 from ..source import Source, SourceLike, read_source
 from .hpoa import read_hpoa
 from .model import Records
+from .stix import read_groups
 
 __all__ = ["load_records"]
 
+_HEAD_BYTES = 65536
 _KIND = "records"
-_LAYOUT = 3  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
+_LAYOUT = 4  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
 
 
 def load_records(
     source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None, cache: bool = True
 ) -> Records:
-    """Returns the annotation records of a phenotype.hpoa, from a compiled file where one of the same content exists.
+    """Returns the annotation records in a file, from a compiled file where one of the same content exists.
+
+    A STIX bundle gives the groups of ATT&CK, anything else is read as a phenotype.hpoa.
 
     Args:
         source: path, bytes or binary file, perhaps compressed.
@@ -40,7 +45,10 @@ def load_records(
     if found is not None and not (strict and (found.report.warnings or found.report.errors)):
         found.report.strict = strict
         return found
-    records = read_hpoa(opened.raw, ontology, strict=strict, name=opened.path)
+    if is_stix(opened.content()[:_HEAD_BYTES]):
+        records = read_groups(opened, ontology, strict=strict)
+    else:
+        records = read_hpoa(opened.raw, ontology, strict=strict, name=opened.path)
     if cache:
         store_compiled(_KIND, key, records.to_arrays())
     return records

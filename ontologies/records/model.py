@@ -29,8 +29,10 @@ __all__ = ["ASPECTS", "EVIDENCE_FIELDS", "Annotation", "EvidenceRow", "Interned"
 ASPECTS = ("phenotype", "inheritance", "course", "modifier", "history")
 """Kinds of annotation. Only the first takes part in matching."""
 
-EVIDENCE_FIELDS = ("reference", "evidence", "onset", "frequency", "sex", "modifier", "biocuration", "qualifier")
-"""Text columns of an evidence row."""
+EVIDENCE_FIELDS = (
+    "reference", "evidence", "onset", "frequency", "sex", "modifier", "biocuration", "qualifier", "description",
+)  # fmt: skip
+"""Text columns of an evidence row; a source fills those that it has."""
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -45,7 +47,7 @@ class EvidenceRow:
     """One line of the source that supports an annotation; every text as written.
 
     Attributes:
-        line: line number in the source, from 1.
+        line: line number in the source, from 1; of a STIX bundle the position of the relationship in it, from 0.
     """
 
     line: int
@@ -57,6 +59,7 @@ class EvidenceRow:
     modifier: str
     biocuration: str
     qualifier: str
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,11 @@ class Interned:
     codes: Int32
     values: StringColumn
 
+    @classmethod
+    def blank(cls, rows: int) -> Interned:
+        """Returns a column of empty texts, for what a source does not have."""
+        return cls(np.zeros(rows, np.int32), StringColumn.from_strings([""]))
+
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The distinct texts, decoded once."""
@@ -156,7 +164,7 @@ class Records:
         numerator: int32 ``[A]``, affected summed over the rows, -1 where the share does not come from counts.
         denominator: int32 ``[A]``, examined, likewise.
         row_ptr: int32 ``[A + 1]`` into the evidence rows.
-        line: int32 ``[E]``, line in the source, from 1.
+        line: int32 ``[E]``, line in the source, from 1, or position of a relationship, from 0.
         evidence: one text column ``[E]`` for each of ``EVIDENCE_FIELDS``.
         report: what the reader noticed.
     """
@@ -364,6 +372,8 @@ class Records:
     def _nearest(self, key: str) -> list[str]:
         folded = key.casefold()
         same = [k for k in self.keys if k.casefold() == folded or k.casefold().endswith(f":{folded}")]
+        if not same:  # people know an actor by its name
+            same = [k for k, name in zip(self.keys, self.names, strict=True) if folded and name.casefold() == folded]
         return same[:3] or get_close_matches(key, self.keys, n=3)
 
 

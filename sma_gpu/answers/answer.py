@@ -10,6 +10,7 @@ from typing import Any
 
 from ..cases import EncodedQuery
 from ..cases.model import SUBJECT
+from ..ontologies.domains import term_name
 from ..ontologies.records.model import ASPECTS, Records
 from ..retrieval import Contradiction, Explanation, Pairing
 from ..scoring import to_bits
@@ -185,6 +186,9 @@ def _evidence(records: Records, annotation: int) -> dict[str, Any]:
         "references": records.evidence_texts(annotation, "reference"),
         "codes": records.evidence_texts(annotation, "evidence"),
     }
+    descriptions = records.evidence_texts(annotation, "description")
+    if descriptions:
+        found["descriptions"] = descriptions
     frequency = records.frequency_of(annotation)
     if frequency is not None:
         found["frequency"] = {"low": frequency.low, "high": frequency.high}
@@ -206,4 +210,7 @@ def _names(source: IndexedDomain, result: dict[str, Any]) -> dict[str, str]:
             open_values.extend(value)
         elif isinstance(value, dict):
             open_values.extend(v for part, v in value.items() if part != "evidence")
-    return {term: ontology.names[ontology.number[term]] for term in sorted(texts & ontology.number.keys())}
+    manifest = source.domain.manifest
+    return {
+        term: term_name(manifest, ontology, ontology.number[term]) for term in sorted(texts & ontology.number.keys())
+    }

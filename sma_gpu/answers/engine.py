@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ..cases import EncodedQuery, encode_query
+from ..cases.encoder import LeftOut
+from ..errors import UnknownTerm
 from ..ontologies.domains import open_domain
 from ..ops import choose
 from ..ops.registry import AUTO
@@ -28,7 +35,26 @@ class Engine(IndexedDomain):
             QueryError: the ids are not given as a collection of strings.
             UnknownTerm: the engine is strict, and an id cannot be used.
         """
-        return encode_query(self.domain.mounted, observed, excluded, strict=self.strict)
+        encoded = encode_query(self.domain.mounted, observed, excluded, strict=self.strict)
+        return self._without_aside(encoded) if self.domain.manifest.aside_pattern else encoded
+
+    def _without_aside(self, encoded: EncodedQuery) -> EncodedQuery:
+        """Returns the query without the terms that no record of the domain can have."""
+        manifest, ontology = self.domain.manifest, self.domain.mounted.ontology
+        is_aside = re.compile(manifest.aside_pattern).fullmatch
+        left_out: list[LeftOut] = []
+        kept: list[npt.NDArray[np.int32]] = []
+        for functors in (encoded.present, encoded.excluded):
+            aside = np.array([is_aside(term) is not None for term in self.ids(functors)], np.bool_)
+            for functor in functors[aside].tolist():
+                term = ontology.ids[functor]
+                shown = f"{term} {ontology.names[functor]}".strip()
+                why = f"{shown} is in {ontology.label}, but no {manifest.entity} has terms of its kind; left out"
+                if self.strict:
+                    raise UnknownTerm(f"strict input: term {term}", why, "Leave it out of the query.")
+                left_out.append(LeftOut(term, "outside", why))
+            kept.append(functors[~aside])
+        return replace(encoded, present=kept[0], excluded=kept[1], left_out=(*encoded.left_out, *left_out))
 
     def query(
         self, observed: Iterable[str], excluded: Iterable[str] = (), *, k: int = 10, query_id: str | None = None

@@ -38,7 +38,8 @@ class LeftOut:
 
     Attributes:
         asked: the id as given, or today's id for a term that is implied.
-        kind: ``unknown``, ``retired``, ``placeholder``, ``repeat``, ``implied`` or ``conflict``.
+        kind: ``unknown``, ``retired``, ``placeholder``, ``repeat``, ``implied``, ``conflict`` or ``outside``
+            (a kind of term that no record of the domain can have).
         why: one sentence for a person.
         candidates: ids to try instead; never used by themselves.
     """

@@ -14,7 +14,7 @@ from ..answers.batch import check_place, line_text, write_batch, write_lines
 from ..answers.doctor import doctor_report, doctor_text
 from ..answers.text import comparison_text, query_text, terms_text
 from ..errors import DialError, QueryError
-from ..ontologies.domains import domain_ontology
+from ..ontologies.domains import domain_ontology, term_name
 from ..ontologies.mount import Mounted
 from ..ontologies.records.patients import read_patients
 from ..ontologies.search import by_exact_name, search
@@ -78,14 +78,24 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def terms(arguments: argparse.Namespace) -> int:
     """Searches names and synonyms."""
-    _, mounted = domain_ontology(arguments.domain, release=arguments.release, strict=arguments.strict_input)
-    result = search(mounted.ontology, arguments.text, arguments.k)
+    manifest, mounted = domain_ontology(arguments.domain, release=arguments.release, strict=arguments.strict_input)
+    ontology = mounted.ontology
+    result = search(ontology, arguments.text, arguments.k)
+    shown = {m.id: term_name(manifest, ontology, ontology.number[m.id]) for m in result.matches}
     found = {
         "schema": TERMS_SCHEMA,
-        "ontology": mounted.ontology.label,
+        "ontology": ontology.label,
         "text": arguments.text,
         "total": result.total,
-        "matches": [{"id": m.id, "name": m.name, "matched": m.matched, "scope": m.scope} for m in result.matches],
+        "matches": [
+            {
+                "id": m.id,
+                "name": shown[m.id],
+                "matched": shown[m.id] if m.scope == "NAME" else m.matched,
+                "scope": m.scope,
+            }
+            for m in result.matches
+        ],
     }
     _give(arguments, found, lambda: terms_text(found))
     return 0
