@@ -12,17 +12,20 @@ from typing import Any
 from ..cases import Vocabulary
 from ..cases.case_json import print_case_json
 from ..cases.model import Case, Entity, Statement
-from ..cases.spelling import statement_text
+from ..cases.spelling import statement_lengths, statement_text
 from ..errors import CaseError
 from ..retrieval.analogy import Analogy, CandidateInference, Correspondence
 from ..scoring import to_bits
-from .analogy_forest import item_text
+from .analogy_forest import LINE, Lines, exclusions
+from .analogy_text import worthless
 
 __all__ = ["ANALOGY_SCHEMA", "analogy_answer", "analogy_names", "lattice_notes"]
 
 ANALOGY_SCHEMA = "sma-gpu/analogy/1"
 
 _DEEPEST = 64  # statements inside each other in the JSON of an answer, which not every reader takes at any depth
+_LONGEST = 1_000_000  # characters of one text or expression
+_TOGETHER = 5_000_000  # and of all of them, save that each may have those of a line
 
 
 def analogy_answer(analogy: Analogy, vocabulary: Vocabulary | None = None, notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -31,9 +34,13 @@ def analogy_answer(analogy: Analogy, vocabulary: Vocabulary | None = None, notes
     Args:
         analogy: what to tell.
         vocabulary: what the cases were read with, or None where no lattice was given.
-        notes: sentences on what a reader should know, such as those of ``lattice_notes``.
+        notes: sentences on what a reader should know, such as those of ``lattice_notes``. Behind them stand those that
+            the answer itself calls for: that nothing is worth anything under these dials, that texts were cut.
     """
-    return {
+    text = Lines(_limit(analogy))
+    lengths = statement_lengths([i.statement for i in analogy.inferences])
+    excluded = exclusions(analogy)
+    answer = {
         "schema": ANALOGY_SCHEMA,
         "dials": analogy.dials.as_dict(),
         "dials_fingerprint": analogy.dials.fingerprint,
@@ -48,17 +55,32 @@ def analogy_answer(analogy: Analogy, vocabulary: Vocabulary | None = None, notes
         "nodes": analogy.nodes,
         "normalised": analogy.normalised,
         "explained": analogy.explained,
-        "mapping": [_correspondence(c) for c in analogy.mapping],
-        "inferences": [_inference(i) for i in analogy.inferences],
+        "mapping": [_correspondence(c, text) for c in analogy.mapping],
+        "inferences": [
+            _inference(i, text, whole=length <= text.limit)
+            for i, length in zip(analogy.inferences, lengths, strict=True)
+        ],
         "differences": {
-            "alignable": [{"base": _text(d.base), "target": _text(d.target), "via": d.via} for d in analogy.alignable],
-            "base_only": [_text(s) for s in analogy.base_only],
-            "target_only": [_text(s) for s in analogy.target_only],
+            "alignable": [{"base": text(d.base), "target": text(d.target), "via": d.via} for d in analogy.alignable],
+            "base_only": [text(s) for s in analogy.base_only],
+            "target_only": [text(s) for s in analogy.target_only],
         },
-        "contradicted": [{"base": _text(base), "target": _text(target)} for base, target in analogy.contradicted],
-        "notes": list(notes),
-        "names": analogy_names(analogy, vocabulary),
+        "contradicted": [
+            {
+                "base": text(base),
+                "target": text(target),
+                "excluded_by": "base" if base in excluded[0] else "target" if target in excluded[1] else None,
+            }
+            for base, target in analogy.contradicted
+        ],
     }
+    own = [worthless(analogy)] if worthless(analogy) else []
+    if text.cut:
+        own.append(f"Texts longer than {text.limit:,} characters are cut and end in three full stops: {text.cut}.")
+    left_out = sum(length > text.limit for length in lengths)
+    if left_out:
+        own.append(f"Expressions longer than {text.limit:,} characters are left out, null: {left_out}.")
+    return {**answer, "notes": [*notes, *own], "names": analogy_names(analogy, vocabulary)}
 
 
 def analogy_names(analogy: Analogy, vocabulary: Vocabulary | None) -> dict[str, str]:
@@ -68,6 +90,7 @@ def analogy_names(analogy: Analogy, vocabulary: Vocabulary | None) -> dict[str, 
     ontology = vocabulary.mounted.ontology
     used = {s.functor.id for case in (analogy.base, analogy.target) for s in case.walk()}
     used |= {c.via for c in analogy.mapping} | {d.via for d in analogy.alignable}
+    used |= {s.functor.id for pair in analogy.contradicted for s in pair}
     named = {term: ontology.names[ontology.number[term]] for term in sorted(used & ontology.number.keys())}
     return {term: name for term, name in named.items() if name and name != term}
 
@@ -98,6 +121,14 @@ def lattice_notes(base: Case, target: Case, vocabulary: Vocabulary | None) -> li
     return notes
 
 
+def _limit(analogy: Analogy) -> int:
+    """Returns how many characters each text of the answer may have, so that all of them fit into memory."""
+    texts = 2 * (len(analogy.mapping) + len(analogy.alignable) + len(analogy.contradicted))
+    texts += sum(3 + len(i.skolems) + len(i.denied_by) for i in analogy.inferences)
+    texts += len(analogy.base_only) + len(analogy.target_only)
+    return max(LINE, min(_LONGEST, _TOGETHER // max(1, texts)))
+
+
 def _vocabulary(vocabulary: Vocabulary) -> dict[str, str]:
     ontology = vocabulary.mounted.ontology
     return {"name": ontology.name, "version": ontology.version, "sha256": ontology.sha256}
@@ -112,10 +143,10 @@ def _case(case: Case, self_score: int) -> dict[str, Any]:
     }
 
 
-def _correspondence(pair: Correspondence) -> dict[str, Any]:
+def _correspondence(pair: Correspondence, text: Lines) -> dict[str, Any]:
     return {
-        "base": _text(pair.base),
-        "target": _text(pair.target),
+        "base": text(pair.base),
+        "target": text(pair.target),
         "kind": "entity" if isinstance(pair.base, Entity) else "statement",
         "via": pair.via,
         "distance": pair.distance,
@@ -124,13 +155,14 @@ def _correspondence(pair: Correspondence) -> dict[str, Any]:
     }
 
 
-def _inference(inference: CandidateInference) -> dict[str, Any]:
+def _inference(inference: CandidateInference, text: Lines, *, whole: bool) -> dict[str, Any]:
     return {
-        "statement": _text(inference.statement),
-        "expression": statement_text(inference.statement),
-        "json": _as_json(inference.statement),
-        "source": _text(inference.source),
-        "skolems": [_text(e) for e in inference.skolems],
+        "statement": text(inference.statement),
+        "expression": statement_text(inference.statement) if whole else None,
+        "json": _as_json(inference.statement) if whole else None,
+        "source": text(inference.source),
+        "skolems": [text(e) for e in inference.skolems],
+        "denied_by": [text(s) for s in inference.denied_by],
         "support_bits": to_bits(inference.support),
         "value_bits": to_bits(inference.value),
     }
@@ -144,7 +176,3 @@ def _as_json(statement: Statement) -> Any:
         return json.loads(print_case_json(Case("", (statement,))))["statements"][0]
     except CaseError:  # a name that no text can hold, or two entities that no text tells apart
         return None
-
-
-def _text(item: Entity | Statement) -> str:
-    return item_text(item, limit=None)

@@ -1,6 +1,6 @@
 """An analogy as a drawing: base left, target right, what corresponds joined by lines. A plain SVG file.
 
-Texts too long for their column are cut for display; pointing at a row shows the whole of it.
+Texts too long for their column are cut for display; pointing at a row shows more of it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..cases.model import Entity, Statement
+from ..cases.spelling import short_name
 from ..retrieval.analogy import Analogy
 from ..scoring import to_bits
-from .analogy_forest import item_text, label
+from .analogy_forest import item_text, label, one_line
 from .analogy_layout import KINDS, Block, Link, Side, blocks
 from .analogy_text import case_title, standing
 from .svg import Drawing, fitted, number, text_width
@@ -58,10 +59,10 @@ class _Frame:
 def analogy_svg(analogy: Analogy) -> str:
     """Returns the drawing of ``analogy`` as the text of an SVG file; the same analogy gives the same bytes."""
     found = blocks(analogy)
-    base = _column(analogy.base.name, (b.base for b in found))
-    target = _column(analogy.target.name, (b.target for b in found))
+    base = _column(case_title(analogy.base), (b.base for b in found))
+    target = _column(case_title(analogy.target), (b.target for b in found))
     start = _MARGIN + base + _GAP
-    via = [text_width(f"via {k.via}", _SMALL) + 12 for b in found for k in b.links if k.via and k.kind == "statement"]
+    via = [text_width(k.way, _SMALL) + 12 for b in found for k in b.links if k.way and k.kind == "statement"]
     width = start + target + _NUMBERS + min(max(via, default=0), _VIA) + _MARGIN
     frame = _Frame(_MARGIN, _MARGIN + base, start, start + target, width)
     drawing = Drawing(frame.width)
@@ -76,8 +77,17 @@ def analogy_svg(analogy: Analogy) -> str:
 def _column(heading: str, sides: Iterable[Side]) -> float:
     widths = [text_width(heading, _FONT, bold=True)]
     for side in sides:
-        widths += [_indent(depth) + text_width("".join(label(item)), _FONT) + 2 * _PAD for item, depth in side.rows]
+        widths += [
+            _indent(depth) + text_width("".join(_label(side, item)), _FONT) + 2 * _PAD for item, depth in side.rows
+        ]
     return min(max(_COLUMN[0], *widths), _COLUMN[1])
+
+
+def _label(side: Side, item: Entity | Statement) -> tuple[str, str]:
+    """Returns what a row says, cut behind the functor or the entity."""
+    if isinstance(item, Statement) and item in side.excluded:
+        return f"excludes {one_line(short_name(item.functor.id))}", ""
+    return label(item)
 
 
 def _indent(depth: int) -> float:
@@ -126,7 +136,8 @@ def _block(drawing: Drawing, block: Block, frame: _Frame, y: float, greatest: in
             if link.kind in ("entity", "statement") or (link.kind == "inference" and side is block.target):
                 kinds.setdefault(item, link.kind)
         for item, depth in side.rows:
-            _row(drawing, item, kinds.get(item, ""), x + _indent(depth), end, top + side.places[item] * _ROW)
+            y = top + side.places[item] * _ROW
+            _row(drawing, item, _label(side, item), kinds.get(item, ""), x + _indent(depth), end, y)
     for link in block.links:
         _number(drawing, link, frame, top + block.target.places[link.target] * _ROW)
     return top + block.height * _ROW
@@ -146,12 +157,14 @@ def _branches(drawing: Drawing, side: Side, x: float, top: float) -> None:
             drawing.line(bend, stroke="#c3c9d2", stroke_width=1)
 
 
-def _row(drawing: Drawing, item: Entity | Statement, kind: str, x: float, end: float, y: float) -> None:
+def _row(
+    drawing: Drawing, item: Entity | Statement, words: tuple[str, str], kind: str, x: float, end: float, y: float
+) -> None:
     fill, edge = _BOXES.get(kind, _PLAIN_BOX)
     dash = {"stroke_dasharray": "4 3"} if kind == "inference" else {}
     whole = item_text(item)
     drawing.rectangle(x, y, end - x, _BOX, tip=whole, rx=5, fill=fill, stroke=edge, stroke_width=1, **dash)
-    head, rest = label(item)
+    head, rest = words
     shown = fitted(head + rest, end - x - 2 * _PAD, _FONT)
     weight = "600" if isinstance(item, Statement) else ""
     parts = [(shown[: len(head)], weight), (shown[len(head) :], "")]
@@ -186,12 +199,9 @@ def _number(drawing: Drawing, link: Link, frame: _Frame, y: float) -> None:
     x = frame.target_end + _NUMBERS - 6
     ink = _COLOURS["inference"] if inferred else _GREY
     drawing.text(x, y + 14.6, shown, tip=tip, font_size=_SMALL, fill=ink, text_anchor="end")
-    if link.via and link.kind == "statement":
-        words = f"via {link.via}"
-        room = _VIA - 12
-        drawing.text(
-            x + 12, y + 14.6, fitted(words, room, _SMALL), tip=words, font_size=_SMALL, fill=_GREY, font_style="italic"
-        )
+    if link.way and link.kind == "statement":
+        shown = fitted(link.way, _VIA - 12, _SMALL)
+        drawing.text(x + 12, y + 14.6, shown, tip=link.way, font_size=_SMALL, fill=_GREY, font_style="italic")
 
 
 def _legend(drawing: Drawing, found: list[Block], frame: _Frame, y: float) -> float:
@@ -208,12 +218,12 @@ def _legend(drawing: Drawing, found: list[Block], frame: _Frame, y: float) -> fl
         drawing.text(x + 36, y, _LEGEND[kind], font_size=_SMALL, fill=_INK)
         x = after
     x, y = _MARGIN, y + 20 if links else y
-    hints = ["thicker: worth more bits", "grey: no counterpart"]
+    hints = ["thicker: worth more bits", "grey: not part of the mapping"]
     if any(k.free for k in links):
         hints.append("dotted green: any other pairing of these would score the same")
     if any(block.shared for block in found):
         hints.append("a statement that several contain stands below one of them")
-    hints.append("pointing at a row shows all of its text")
+    hints.append("pointing at a row shows more of its text")
     for hint in hints:
         x, y, after = _flow(text_width(hint, _SMALL), frame, x, y)
         drawing.text(x, y, hint, font_size=_SMALL, fill=_GREY)

@@ -1,18 +1,23 @@
-"""Statements as trees to be read: each stands once, below the first statement that has it as an argument."""
+"""Statements as trees and lines to be read.
+
+In a tree each stands once, below the first statement that has it as an argument. On a line a long one is cut: what is
+said in many places can have a text far longer than its case.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..cases.model import Entity, Statement
-from ..cases.sexpr import short_text
-from ..retrieval.analogy import CandidateInference
+from ..cases.model import Case, Entity, Statement
+from ..cases.plaintext import visible
+from ..cases.spelling import short_name, short_text
+from ..retrieval.analogy import Analogy, CandidateInference
+from ..retrieval.projection import SKOLEM
 
-__all__ = ["SKOLEM", "Forest", "item_text", "label", "projected_pairs"]
+__all__ = ["LINE", "Forest", "Lines", "exclusions", "item_text", "label", "one_line", "projected_pairs", "shared_words"]
 
-SKOLEM = "skolem"  # type of an entity that a candidate inference made up
-_LIMIT = 10_000  # characters of one statement; shared parts can make a text far longer than the case
+LINE = 240  # most characters of a statement, an entity or a name on one line
 
 
 class Forest:
@@ -76,18 +81,74 @@ def label(item: Entity | Statement) -> tuple[str, str]:
     """
     if isinstance(item, Entity):
         return item_text(item), ""
-    inside = ", ".join(item_text(a) if isinstance(a, Entity) else _head(a) for a in item.args)
-    return f"{'' if item.weight == 1 else f'{float(item.weight)!r} * '}{_head(item)}", f"({inside})"
+    inside = ""
+    for place, argument in enumerate(item.args):
+        inside += f"{', ' if place else ''}{item_text(argument) if isinstance(argument, Entity) else _head(argument)}"
+        if len(inside) > LINE:
+            break
+    weight = "" if item.weight == 1 else f"{float(item.weight)!r} * "
+    return one_line(f"{weight}{_head(item)}"), one_line(f"({inside})")
 
 
-def item_text(item: Entity | Statement, limit: int | None = _LIMIT) -> str:
+def item_text(item: Entity | Statement, limit: int = LINE) -> str:
     """Returns ``item`` as ``functor(argument, argument)`` or as its name; made-up entities have a question mark.
 
     Args:
         item: what to show.
-        limit: the most characters to show, or None for all; a longer text ends in three full stops.
+        limit: the most characters to show; a longer text ends in three full stops.
     """
-    return short_text(_marked(item), limit=limit)
+    return short_text(item, limit=limit, entity=_entity_name)
+
+
+def one_line(text: str, limit: int = LINE) -> str:
+    """Returns words of a case or a lattice so that they stay on their line and inside it."""
+    shown = visible(text[: limit + 1])
+    return shown if len(shown) <= limit else f"{shown[: limit - 3]}..."
+
+
+class Lines:
+    """Gives items as ``item_text`` does, and counts those that were cut.
+
+    Args:
+        limit: the most characters of one.
+    """
+
+    def __init__(self, limit: int = LINE) -> None:
+        self.limit = limit
+        self.cut = 0
+
+    def __call__(self, item: Entity | Statement) -> str:
+        """Returns the text of ``item``."""
+        text = item_text(item, self.limit)
+        self.cut += len(text) == self.limit and text.endswith("...")
+        return text
+
+
+def shared_words(statement: Statement, via: str) -> str:
+    """Returns what a statement of a pair has in common with the other one, in words.
+
+    Two statements share a broader term, two denials a narrower one, which both rule out.
+
+    Example:
+        >>> from sma_gpu import Predicate, Statement
+        >>> bird = Predicate("bird")
+        >>> shared_words(Statement(bird, ()), "animal"), shared_words(Statement(bird, (), negated=True), "bat")
+        ('each a animal', 'each rules out bat')
+    """
+    return f"{'each rules out' if statement.negated else 'each a'} {one_line(short_name(via))}"
+
+
+def exclusions(analogy: Analogy) -> tuple[frozenset[Statement], frozenset[Statement]]:
+    """Returns the bare denials that stand for terms which the base excludes, and those of the target."""
+    base, target = ({pair[side] for pair in analogy.contradicted} for side in (0, 1))
+    target |= {s for inference in analogy.inferences for s in inference.denied_by}
+    return _exclusions(analogy.base, base), _exclusions(analogy.target, target)
+
+
+def _exclusions(case: Case, statements: Iterable[Statement]) -> frozenset[Statement]:
+    excluded = frozenset(case.excluded)
+    found = frozenset(s for s in statements if s.negated and not s.args and s.functor.id in excluded)
+    return found - frozenset(case.walk()) if found else found
 
 
 def projected_pairs(inference: CandidateInference) -> Iterator[tuple[Entity | Statement, Entity | Statement]]:
@@ -105,18 +166,9 @@ def projected_pairs(inference: CandidateInference) -> Iterator[tuple[Entity | St
 
 
 def _head(statement: Statement) -> str:
-    return f"{'not ' if statement.negated else ''}{statement.functor.id}"
+    return f"{'not ' if statement.negated else ''}{short_name(statement.functor.id)}"
 
 
-def _marked(item: Entity | Statement) -> Entity | Statement:
-    """Returns ``item`` with a question mark before the names of made-up entities."""
-    if isinstance(item, Entity):
-        if item.type != SKOLEM or item.name.startswith("?"):
-            return item
-        return Entity(f"?{item.name}", item.type, item.constant)
-    made: dict[Statement, Statement] = {}
-    for statement in sorted(item.walk(), key=lambda s: s.order):  # arguments first
-        args = tuple(_marked(a) if isinstance(a, Entity) else made[a] for a in statement.args)
-        same = args == statement.args
-        made[statement] = statement if same else Statement(statement.functor, args, statement.negated, statement.weight)
-    return made[item]
+def _entity_name(entity: Entity) -> str:
+    made_up = entity.type == SKOLEM and not entity.name.startswith("?")
+    return f"{'?' if made_up else ''}{short_name(entity.name)}"

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..cases.model import Entity, Statement
-from ..retrieval.analogy import Analogy
+from ..cases.spelling import short_name
+from ..retrieval.analogy import Analogy, Correspondence
+from ..retrieval.projection import SKOLEM
 from ..scoring import to_bits
-from .analogy_forest import SKOLEM, Forest, item_text, projected_pairs
+from .analogy_forest import Forest, exclusions, item_text, one_line, projected_pairs, shared_words
 
 __all__ = ["KINDS", "Block", "Link", "Side", "blocks", "links_of"]
 
@@ -32,7 +34,7 @@ class Link:
         base: item of the base.
         target: item of the target, or what an inference adds to it.
         value: what the pair adds to the score, or would add; units of 2^-16 bit.
-        via: the common ancestor, where the two differ.
+        way: what the two share, where they differ, in a few words.
         words: what the line says.
         free: a pair of entities that no matched statement speaks of.
     """
@@ -41,16 +43,23 @@ class Link:
     base: Item
     target: Item
     value: int
-    via: str
+    way: str
     words: str
     free: bool = False
 
 
 @dataclass
 class Side:
-    """The rows of one side: items with their depth, and the place of each, counted from 0 at the top."""
+    """The rows of one side.
+
+    Attributes:
+        rows: items with their depth.
+        excluded: those that stand for a term which the case excludes.
+        places: the place of each item, counted from 0 at the top.
+    """
 
     rows: list[tuple[Item, int]]
+    excluded: frozenset[Statement] = frozenset()
     places: dict[Item, int] = field(default_factory=dict)
 
     @property
@@ -84,9 +93,9 @@ def links_of(analogy: Analogy) -> list[Link]:
             words += "" if c.grounded else "; any other pairing of the free entities would score the same"
             links.append(Link("entity", c.base, c.target, c.value, "", words, not c.grounded))
         else:
-            via = c.via if c.distance else ""
-            words += f", through {via}, is-a steps: {c.distance}" if via else ""
-            links.append(Link("statement", c.base, c.target, c.value, via, words))
+            way = _way(c) if c.distance else ""
+            words += f", {way}, is-a steps: {c.distance}" if way else ""
+            links.append(Link("statement", c.base, c.target, c.value, way, words))
     matched = {c.base for c in analogy.mapping}
     seen: set[tuple[Item, Item]] = set()
     for inference in analogy.inferences:
@@ -102,10 +111,14 @@ def links_of(analogy: Analogy) -> list[Link]:
     for d in analogy.alignable:
         if (d.base, d.target) in pairs:  # matched through an ancestor: that line is there, and says through which
             continue
-        words = f"{item_text(d.base)} there, {item_text(d.target)} here" + (f", each a {d.via}" if d.via else "")
-        links.append(Link("difference", d.base, d.target, 0, d.via, words))
+        way = shared_words(d.base, d.via) if d.via else ""
+        words = f"{item_text(d.base)} there, {item_text(d.target)} here" + (f", {way}" if way else "")
+        links.append(Link("difference", d.base, d.target, 0, way, words))
+    excluded = exclusions(analogy)
     for base, target in analogy.contradicted:
-        words = f"{item_text(base)} there against {item_text(target)} here"
+        there = f"{item_text(base)} {'excluded ' if base in excluded[0] else ''}there"
+        here = f"{item_text(target)} {'excluded ' if target in excluded[1] else ''}here"
+        words = f"{there} against {here}"
         links.append(Link("contradiction", base, target, 0, "", words))
     return links
 
@@ -134,7 +147,8 @@ def _statement_block(analogy: Analogy, links: list[Link]) -> Block:
     stated = [*analogy.base.walk(), *_statements(k.base for k in links)]
     base_forest = Forest(stated)
     worth = {root: max(value.get(s, 0) for s, _ in base_forest.tree(root)) for root in base_forest.roots}
-    base = Side([*base_forest.rows(lambda root: -worth[root])])
+    excluded = exclusions(analogy)
+    base = Side([*base_forest.rows(lambda root: -worth[root])], excluded[0])
     index = base.index
     partner: dict[Item, Item] = {}
     counterpart: dict[Item, Item] = {}
@@ -149,7 +163,14 @@ def _statement_block(analogy: Analogy, links: list[Link]) -> Block:
         return min(index[partner[s]] if s in partner else len(index) for s, _ in forest.tree(root))
 
     shared = base_forest.shared or forest.shared
-    return Block("Statements", base, Side([*forest.rows(first)]), tuple(links), shared)
+    return Block("Statements", base, Side([*forest.rows(first)], excluded[1]), tuple(links), shared)
+
+
+def _way(pair: Correspondence) -> str:
+    """Returns what two matched statements of different functors share."""
+    if isinstance(pair.base, Statement) and pair.base.negated:
+        return shared_words(pair.base, pair.via)
+    return f"via {one_line(short_name(pair.via))}"
 
 
 def _statements(items: Iterable[Item]) -> list[Statement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..ontologies.compiled import cache_dir
 from ..ontologies.domains import read_domain
 from ..ontologies.locate import DATA_VARIABLE, data_folders, find, locate
 from ..ontologies.manifest import manifests
-from ..ops import backends
+from ..ops import backends, choose
 from ..scoring import Dials
 from ..version import __version__
 
@@ -29,7 +30,6 @@ def doctor_report(folder: str | None = None) -> dict[str, Any]:
     Args:
         folder: a folder that stands in the place of a domain, to look into instead of the usual ones.
     """
-    serving = [b.name for b in backends() if not b.missing()]
     return {
         "schema": DOCTOR_SCHEMA,
         "release": __version__,
@@ -40,7 +40,8 @@ def doctor_report(folder: str | None = None) -> dict[str, Any]:
             {"name": b.name, "serves": not b.missing(), "missing": b.missing() or None, "do": b.install or None}
             for b in backends()
         ],
-        "auto_backend": serving[0] if serving else None,
+        "auto_backend": choose()[0],
+        "auto_batch_backend": choose(cells=sys.maxsize)[0],
         "dials": Dials().as_dict(),
         "environment": {name: os.environ.get(name) for name in (DATA_VARIABLE, "SMA_GPU_CACHE")},
         "cache": {"folder": str(cache_dir()), "writable": _writable(cache_dir())},
@@ -48,11 +49,16 @@ def doctor_report(folder: str | None = None) -> dict[str, Any]:
     }
 
 
+def _for_batches(report: dict[str, Any]) -> str:
+    batch = report["auto_batch_backend"]
+    return "" if batch == report["auto_backend"] else f"; {batch} for large batches"
+
+
 def doctor_text(report: dict[str, Any]) -> str:
     """Returns the report as text."""
     lines = [f"sma_gpu {report['release']}, Python {report['python']}, {report['platform']}", "", "packages"]
     lines += [f"  {name:14} {version or 'not installed'}" for name, version in report["packages"].items()]
-    lines += ["", f"backends (automatic choice: {report['auto_backend']})"]
+    lines += ["", f"backends (automatic choice: {report['auto_backend']}{_for_batches(report)})"]
     lines += [f"  {b['name']:14} {'serves' if b['serves'] else b['missing']}" for b in report["backends"]]
     lines += ["", f"cache {report['cache']['folder']}{'' if report['cache']['writable'] else ' (cannot be written)'}"]
     lines += [f"{name} {value or 'not set'}" for name, value in report["environment"].items()]

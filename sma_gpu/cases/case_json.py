@@ -19,7 +19,7 @@ from ..ontologies.records.structured import parse_json, shown
 from .drafts import CaseDraft, EntityDraft, StatementDraft
 from .model import Case, Entity, Statement
 from .plaintext import refuse_half_characters
-from .spelling import refuse_like_entities
+from .spelling import refuse_too_long, refuse_unwritable, written_length
 from .vocabulary import Vocabulary
 
 __all__ = ["SCHEMA", "parse_case_json", "print_case_json"]
@@ -29,6 +29,7 @@ SCHEMA = "sma-gpu/case/1"
 _CASE_FIELDS = ("schema", "key", "name", "statements", "excluded")
 _STATEMENT_FIELDS = ("functor", "args", "negated", "weight")
 _ENTITY_FIELDS = ("entity", "type")
+_SHOWN = 40
 _NO_LIMIT = "Write the case as S-expressions, which may be nested to any depth."
 
 
@@ -67,8 +68,8 @@ def print_case_json(case: Case) -> str:
     """Returns ``case`` as JSON, one statement a line; ``parse_case_json`` reads it back.
 
     Raises:
-        CaseError: two entities have one name, a name holds half a character, or the case is nested deeper than JSON
-            can be read.
+        CaseError: a name is empty or holds half a character, or two entities have one name; or the case is nested
+            deeper than JSON can be read, or its text would be longer than ``spelling.LONGEST``.
 
     Example:
         >>> from sma_gpu.cases.model import Predicate
@@ -77,8 +78,10 @@ def print_case_json(case: Case) -> str:
           {"functor": "hot", "args": [{"entity": "sun"}]}
         ]}
     """
-    refuse_like_entities(case)
+    refuse_unwritable(case)
     asked = f"print case {case.key!a} as JSON"
+    length = written_length(case.statements, _own_length, lambda e: len(_dump(_entity_object(e))))
+    refuse_too_long(sum(length[s] for s in case.statements), asked)
     named = f', "name": {_dump(case.name)}' if case.name else ""
     excluded = f', "excluded": {_dump(case.excluded)}' if case.excluded else ""
     try:
@@ -104,7 +107,7 @@ class _Reader:
         self.draft.key = self._text(fields.get("key", ""), "key")
         self.draft.name = self._text(fields.get("name", ""), "name")
         for i, term in enumerate(self._list(fields.get("excluded", []), "excluded")):
-            self.draft.excluded.append(self._text(term, f"excluded[{i}]"))
+            self.draft.exclude(self._text(term, f"excluded[{i}]"), f"excluded[{i}]")
         for i, statement in enumerate(self._list(fields["statements"], "statements")):
             self.draft.roots.append(self._statement(statement, f"statements[{i}]"))
 
@@ -123,6 +126,9 @@ class _Reader:
             if isinstance(argument, dict) and "entity" in argument:
                 statement.args.append(self._entity(argument, here))
             else:
+                if isinstance(argument, str):
+                    entity = _dump({"entity": argument[:_SHOWN]})
+                    raise self.draft.fault(here, f"it is {shown(argument)}", f"For an entity write {entity}.")
                 inner, args = self._head(argument, here)
                 statement.args.append(inner)
                 walk.append((inner, iter(enumerate(args))))
@@ -180,13 +186,22 @@ def _statement_object(root: Statement) -> dict[str, Any]:
     made: dict[Statement, dict[str, Any]] = {}
     for statement in sorted(root.walk(), key=lambda s: s.order):  # each behind those inside it
         args = [_entity_object(a) if isinstance(a, Entity) else made[a] for a in statement.args]
-        fields: dict[str, Any] = {"functor": statement.functor.id, "args": args}
-        if statement.negated:
-            fields["negated"] = True
-        if statement.weight != 1:
-            fields["weight"] = float(statement.weight)
-        made[statement] = fields
+        made[statement] = _fields(statement, args)
     return made[root]
+
+
+def _fields(statement: Statement, args: list[dict[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {"functor": statement.functor.id, "args": args}
+    if statement.negated:
+        fields["negated"] = True
+    if statement.weight != 1:
+        fields["weight"] = float(statement.weight)
+    return fields
+
+
+def _own_length(statement: Statement) -> int:
+    """Returns how many characters a statement takes beside its arguments."""
+    return len(_dump(_fields(statement, []))) + 2 * max(0, len(statement.args) - 1)
 
 
 def _entity_object(entity: Entity) -> dict[str, str]:

@@ -11,7 +11,7 @@ from ..ontologies.builder import OntologyBuilder
 from ..ontologies.ontology import Ontology
 from ..ontologies.report import LoadReport
 from ..ontologies.source import Source
-from .plaintext import QUOTED, read_text, unquote
+from .plaintext import QUOTED, quote, read_text, unquote, visible
 
 __all__ = ["Declared", "Signature", "read_declarations"]
 
@@ -26,7 +26,8 @@ class Signature:
         commutative: the arguments match in any order.
 
     Raises:
-        CaseError: it is variadic without a kind to repeat, or commutative over arguments of different kinds.
+        CaseError: a kind is no text or is empty; it is variadic without a kind to repeat, or commutative over arguments
+            of different kinds.
 
     Example:
         >>> Signature(("statement", "statement")).arity
@@ -38,7 +39,18 @@ class Signature:
     commutative: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.kinds, str):
+            raise CaseError(
+                "signature", f"its kinds are one string, {quote(self.kinds)}", f"Give a tuple: ({quote(self.kinds)},)."
+            )
         object.__setattr__(self, "kinds", tuple(self.kinds))
+        for place, kind in enumerate(self.kinds, 1):
+            if not isinstance(kind, str) or not kind:
+                raise CaseError(
+                    "signature",
+                    f"kind {place} is {'empty' if kind == '' else f'{kind!r:.40}, no text'}",
+                    "Give entity, statement, any, or the type that an entity must have.",
+                )
         if self.variadic and not self.kinds:
             raise CaseError("signature", "it is variadic, but no kind is given", "Give the kind that repeats.")
         if self.commutative and len(set(self.kinds)) > 1:
@@ -91,6 +103,7 @@ def read_declarations(source: Source) -> Declared:
 
 
 _IS_A, _ARGS, _COMMUTATIVE, _CONSTANT, _COMMA, _REPEATS = "is-a", "args", "commutative", "constant", ",", "..."
+_NEARLY_IS_A = ("is", "isa", "is_a", "a")
 _WORD = re.compile(rf'(?P<blank>\s+)|(?P<comment>#.*)|(?P<comma>,)|(?P<quoted>{QUOTED})|(?P<bare>[^\s",]+)')
 
 
@@ -114,7 +127,7 @@ class _Reader:
 
     def fault(self, line: int, found: str, do: str) -> ParseError:
         path = self.source.path
-        return ParseError(f"read {path}, line {line}, as a vocabulary", found, do, path=path, line=line)
+        return ParseError(f"read {path}, line {line}, as a vocabulary", visible(found), do, path=path, line=line)
 
     def words(self, text: str, line: int) -> list[_Word]:
         """Returns the words and commas of one line."""
@@ -148,12 +161,14 @@ class _Reader:
                     f"{_CONSTANT} is followed by {len(words) - 1} words",
                     f'Name one type on each line, as in "constant number"; a predicate {_CONSTANT} stands in quotes.',
                 )
+            if not words[1].text:
+                raise self.fault(line, "the type of constants has an empty name", "Give it a name.")
             self.constants.add(words[1].text)
             return
         if words[0].mark in (_IS_A, _ARGS, _COMMUTATIVE, _COMMA, _REPEATS) or words[0].mark[:1] in ("(", "{"):
             raise self.fault(
                 line,
-                f"it begins with {words[0].text}, where a predicate is wanted",
+                f"it begins with {quote(words[0].text)}, where a predicate is wanted",
                 "Begin each line with the predicate that it declares, as in: pressure is-a quantity",
             )
         predicate = words[0].text
@@ -164,10 +179,11 @@ class _Reader:
         while at < len(words):
             word, at = words[at].mark, at + 1
             if word not in (_IS_A, _ARGS, _COMMUTATIVE):
+                hint = "Write is-a, with a hyphen." if word.lower() in _NEARLY_IS_A else "Separate parents by commas."
                 raise self.fault(
                     line,
-                    f"{words[at - 1].text} is not known here",
-                    f"After the predicate come {_IS_A}, {_ARGS} or {_COMMUTATIVE}; parents are separated by commas.",
+                    f"{quote(words[at - 1].text)} is not known here",
+                    f"After the predicate come {_IS_A}, {_ARGS} or {_COMMUTATIVE}. {hint}",
                 )
             if word in seen:
                 raise self.fault(line, f"{word} comes twice", "Say it once, with all that belongs to it.")
@@ -177,7 +193,7 @@ class _Reader:
             elif word == _IS_A:
                 parents, at = self._parents(words, at, line)
                 if predicate in parents:
-                    raise self.fault(line, f"{predicate} is its own parent", "Take it out of its parents.")
+                    raise self.fault(line, f"{quote(predicate)} is its own parent", "Take it out of its parents.")
                 for parent in parents:
                     mine.setdefault(parent, line)
             else:
@@ -188,7 +204,9 @@ class _Reader:
         parents: list[str] = []
         while True:
             if at >= len(words) or words[at].mark in (_COMMA, _IS_A, _ARGS, _COMMUTATIVE) or not words[at].text:
-                raise self.fault(line, f"a parent is missing after {words[at - 1].text}", "Name it, or take that out.")
+                raise self.fault(
+                    line, f"a parent is missing after {quote(words[at - 1].text)}", "Name it, or take that out."
+                )
             parents.append(words[at].text)
             at += 1
             if at >= len(words) or words[at].mark != _COMMA:
@@ -204,7 +222,7 @@ class _Reader:
             if variadic or word.mark == _COMMA or not word.text:
                 raise self.fault(
                     line,
-                    f"{word.text or 'an empty kind'} stands among the kinds of {predicate}",
+                    f"{quote(word.text) if word.text else 'an empty kind'} stands among the kinds of {predicate}",
                     f"Separate kinds by blanks; {_REPEATS} stands behind the last one only.",
                 )
             if word.mark.endswith(_REPEATS):

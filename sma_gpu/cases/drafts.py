@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import ArityMismatch, CaseError, ParseError
 from .model import Case, Entity, Predicate, Statement
+from .plaintext import visible
 from .vocabulary import Vocabulary
 
 __all__ = ["CaseDraft", "EntityDraft", "StatementDraft"]
@@ -72,7 +73,17 @@ class CaseDraft:
     def fault(self, place: Place | None, found: str, do: str) -> ParseError:
         """Returns the error about a place in the file."""
         line = place if isinstance(place, int) else None
-        return ParseError(self.asked(place), found, do, path=self.path, line=line)
+        return ParseError(self.asked(place), visible(found), visible(do), path=self.path, line=line)
+
+    def exclude(self, term: str, place: Place) -> None:
+        """Enters a term that is absent.
+
+        Raises:
+            ParseError: its id is empty.
+        """
+        if not term:
+            raise self.fault(place, "an excluded term has an empty name", "Give it a name, or take it out.")
+        self.excluded.append(term)
 
     def freeze(self, key: str = "") -> Case:
         """Returns the case under ``key``, or the text's own key where that is empty.
@@ -80,10 +91,11 @@ class CaseDraft:
         A statement or an exclusion that is given more than once counts once.
 
         Raises:
-            ParseError: an entity has two types, or there is no statement.
+            ParseError: a name is empty, an entity has two types, or there is no statement.
             ArityMismatch: a predicate has another number of arguments than it takes, or than it has elsewhere.
             CaseError: an argument is of another kind than declared.
         """
+        self._refuse_empty_names()
         types = self._types()
         predicates: dict[str, Predicate] = {}
         first_use: dict[str, StatementDraft] = {}
@@ -102,11 +114,11 @@ class CaseDraft:
             try:
                 self._vocabulary.check_statement(statement)
             except CaseError as fault:
-                raise type(fault)(self.asked(draft.place), fault.found, fault.do) from fault
+                raise type(fault)(self.asked(draft.place), visible(fault.found), fault.do) from fault
             if len(known.args) != len(draft.args) and not functor.variadic:
                 raise ArityMismatch(
                     self.asked(draft.place),
-                    f"{functor.id} is used with {len(draft.args)} arguments here, and with {len(known.args)} "
+                    f"{visible(functor.id)} is used with {len(draft.args)} arguments here, and with {len(known.args)} "
                     f"on {_at(known.place)}",
                     "Give a predicate the same number of arguments throughout, or declare it variadic.",
                 )
@@ -115,6 +127,15 @@ class CaseDraft:
             raise self.fault(None, "it holds no statement", "State at least one, as in: (hot (entity sun))")
         statements = dict.fromkeys(made[root] for root in self.roots)
         return Case(key or self.key, tuple(statements), self.name, tuple(self.excluded))
+
+    def _refuse_empty_names(self) -> None:
+        for entity in self.entities:
+            if not entity.name or entity.type == "":
+                what = "the type of an entity" if entity.name else "an entity"
+                raise self.fault(entity.place, f"{what} has an empty name", "Give it a name.")
+        for statement in self.statements:
+            if not statement.functor:
+                raise self.fault(statement.place, "a predicate has an empty name", "Give it a name.")
 
     def _types(self) -> dict[str, str]:
         """Returns the type of each entity for which one is given."""

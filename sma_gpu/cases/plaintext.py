@@ -13,7 +13,7 @@ from ..ontologies.magic import look_at
 from ..ontologies.report import LoadReport
 from ..ontologies.source import Source, decode_lines
 
-__all__ = ["QUOTED", "quote", "read_text", "refuse_half_characters", "unquote"]
+__all__ = ["QUOTED", "UNSEEN", "quote", "read_text", "refuse_half_characters", "unquote", "visible"]
 
 # Possessive, so that a quote without an end is known after one pass.
 QUOTED = r'"(?:[^"\\\n]++|\\.)*+"'
@@ -21,8 +21,11 @@ QUOTED = r'"(?:[^"\\\n]++|\\.)*+"'
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _NAMES = {text: name for name, text in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-# Beside quote and backslash: what editors and line readers change, drop or do not show.
-_UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]')
+# What editors and line readers change or drop, what a terminal obeys, and what turns or hides the text around it. The
+# two joiners U+200C and U+200D are part of how words of several scripts are written.
+UNSEEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+_UNSAFE = re.compile(rf'["\\{UNSEEN}]')
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 
@@ -58,12 +61,16 @@ def quote(text: str) -> str:
     >>> print(quote('the "hot" one'))
     "the \"hot\" one"
     """
+    return f'"{_UNSAFE.sub(_escaped, text)}"'
 
-    def escaped(found: re.Match[str]) -> str:
-        mark = found[0]
-        return f"\\{_NAMES[mark]}" if mark in _NAMES else f"\\u{ord(mark):04x}"
 
-    return f'"{_UNSAFE.sub(escaped, text)}"'
+def visible(text: str) -> str:
+    r"""Returns ``text`` for people to see on one line: what would act on a terminal or hide stands as an escape.
+
+    >>> print(visible("red \x1b[31malert"))
+    red \u001b[31malert
+    """
+    return _UNSEEN.sub(_escaped, text)
 
 
 def unquote(quoted: str) -> str:
@@ -102,3 +109,8 @@ def refuse_half_characters(text: str, asked: str) -> str:
             "Give names of whole characters; this one was decoded wrongly.",
         )
     return text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    mark = found[0]
+    return f"\\{_NAMES[mark]}" if mark in _NAMES else f"\\u{ord(mark):04x}"

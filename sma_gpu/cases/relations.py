@@ -56,7 +56,7 @@ def _usable(ids: Iterable[str], mounted: Mounted, asked: str) -> list[str]:
     if isinstance(ids, str):
         raise CaseError(asked, f"one string, {ids!r:.80}", "Give a collection of ids, such as ['EX:1'].")
     distinct = sorted(set(ids))
-    label = mounted.ontology.label
+    label = _label(mounted)
     for term in distinct:
         resolution = mounted.ontology.resolve(term)
         if resolution.status == "placeholder":
@@ -71,3 +71,9 @@ def _usable(ids: Iterable[str], mounted: Mounted, asked: str) -> list[str]:
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise CaseError(asked, f"{term} is not in {label}", f"Give ids of {label}.{hint}")
     return distinct
+
+
+def _label(mounted: Mounted) -> str:
+    """Returns what to call the ontology; one that was made in memory has perhaps no name of its own."""
+    label = mounted.ontology.label
+    return "the ontology made in memory" if label == "in-memory" else label

@@ -252,7 +252,8 @@ class _Reader:
                 "excluded holds something else than ids",
                 f"Write (excluded ID ...), ids alone, or take it out; {_quoted('excluded')}.",
             )
-        self.draft.excluded += words
+        for word in words:
+            self.draft.exclude(word, line)
 
     @staticmethod
     def _texts(rest: list[_Item]) -> list[str] | None:

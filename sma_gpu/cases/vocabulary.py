@@ -14,7 +14,7 @@ from ..ontologies.mount import Mounted, mount
 from ..ontologies.source import SourceLike, read_source
 from .declarations import Signature, read_declarations
 from .model import Case, Entity, Predicate, Statement
-from .spelling import short_text
+from .spelling import short_name, short_text
 
 __all__ = ["Signature", "Vocabulary", "read_vocabulary"]
 
@@ -61,7 +61,7 @@ class Vocabulary:
     @classmethod
     def plain(cls) -> Vocabulary:
         """Returns a vocabulary that declares nothing, for cases that match by equal functors alone."""
-        return cls(mount(ontology_from_parents({}, name="plain")))
+        return cls(mount(ontology_from_parents({}, name="the empty vocabulary")))
 
     def predicate(self, functor: str) -> Predicate:
         """Returns the predicate with this id, as its signature declares it."""
@@ -91,7 +91,8 @@ class Vocabulary:
             if isinstance(argument, Entity) and argument.type in self.constant_types and not argument.constant:
                 raise CaseError(
                     asked,
-                    f"{argument.name} is no constant, but entities of type {argument.type} are declared constant",
+                    f"{short_name(argument.name)} is no constant, but entities of type {short_name(argument.type)} are "
+                    "declared constant",
                     "Make entities with Vocabulary.entity.",
                 )
         functor = statement.functor
@@ -123,8 +124,11 @@ class Vocabulary:
                 )
 
     def missing(self, cases: Iterable[Case]) -> tuple[str, ...]:
-        """Returns the ids of the functors that ``cases`` use and the lattice lacks, by code point."""
-        used = {statement.functor.id for case in cases for statement in case.walk()}
+        """Returns the ids that ``cases`` use as functors or exclude and the lattice lacks, by code point."""
+        used: set[str] = set()
+        for case in cases:
+            used.update(statement.functor.id for statement in case.walk())
+            used.update(case.excluded)
         return tuple(sorted(used - self.mounted.number.keys()))
 
     def with_predicates(self, ids: Iterable[str]) -> Vocabulary:
@@ -146,7 +150,7 @@ def _kind_fault(argument: Entity | Statement, wanted: str) -> str:
         return "" if wanted == "statement" else "a statement"
     if wanted == "entity" or (wanted == argument.type and wanted != "statement"):
         return ""
-    return f"an entity ({argument.name}, of type {argument.type})"
+    return f"an entity ({short_name(argument.name)}, of type {short_name(argument.type)})"
 
 
 def read_vocabulary(source: SourceLike, *, name: str | None = None, strict: bool = False) -> Vocabulary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -32,14 +33,14 @@ def align(arguments: argparse.Namespace) -> int:
     limit = {} if arguments.nodes is None else {"node_budget": arguments.nodes}
     analogy = align_cases(base, target, lattice, dials, **limit)
     notes = lattice_notes(base, target, lattice)
-    if arguments.svg:
-        Path(arguments.svg).write_text(analogy_svg(analogy), encoding="utf-8")
     if arguments.format == "json":
         text = line_text(analogy_answer(analogy, lattice, notes), indent=1) + "\n"
     elif arguments.format == "svg":
         text = analogy_svg(analogy)
     else:
         text = analogy_text(analogy, analogy_names(analogy, lattice), notes)
+    if arguments.svg:
+        Path(arguments.svg).write_text(analogy_svg(analogy), encoding="utf-8", errors="backslashreplace")
     if arguments.output:
         Path(arguments.output).write_text(text, encoding="utf-8", errors="backslashreplace")
     else:
@@ -48,8 +49,15 @@ def align(arguments: argparse.Namespace) -> int:
 
 
 def _check_places(arguments: argparse.Namespace) -> None:
-    """Refuses to write over an input, or two things into one file."""
-    taken = {Path(p).resolve() for p in (arguments.base, arguments.target, arguments.lattice) if p}
+    """Refuses to read standard input, to write over an input, two things into one file, or where no file can stand."""
+    read = [p for p in (arguments.base, arguments.target, arguments.lattice) if p]
+    if "-" in read:
+        raise QueryError(
+            f"align {' '.join(read)}",
+            "- means standard input, and align reads files alone",
+            "Write the case into a file and name that; a file that is called - is named ./-",
+        )
+    taken = {Path(p).resolve() for p in read}
     for option, place in (("--svg", arguments.svg), ("-o", arguments.output)):
         if not place:
             continue
@@ -58,6 +66,20 @@ def _check_places(arguments: argparse.Namespace) -> None:
                 f"{option} {place}", "that file is read, or written by --svg too", "Name a file of its own."
             )
         taken.add(Path(place).resolve())
+        found = _unusable(Path(place))
+        if found:
+            raise QueryError(f"{option} {place}", found, "Name a file that can be written.")
+
+
+def _unusable(place: Path) -> str:
+    """Returns why nothing can be written to ``place``, as far as that can be told beforehand, or nothing."""
+    if place.is_dir():
+        return "that is a folder"
+    if not place.exists() and not place.parent.is_dir():
+        return f"there is no folder {place.parent}"
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        return "that cannot be written"
+    return ""
 
 
 def _dials(text: str) -> Dials:

@@ -51,7 +51,7 @@ class PairBlock:
         query_ptr: int64 ``[B + 1]``.
         query_rows: int64 ``[.]``, rows of the pair table, ascending within a query.
         case_ptr: int64 ``[N + 1]``.
-        case_kinds: int32 ``[.]``, stored kinds, ascending within a plain case.
+        case_kinds: int32 ``[.]``, stored kinds, distinct and ascending within a plain case.
     """
 
     query: LongArray

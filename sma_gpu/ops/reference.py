@@ -11,7 +11,7 @@ from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
 from .contract import FoldedLists, PairBlock
 from .matching import best_total
 
-__all__ = ["ReferenceOps"]
+__all__ = ["ReferenceOps", "refuse_bound"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -37,13 +37,9 @@ class ReferenceOps:
                 bound[lists.cases[entries]] += lists.best[entries]  # a list holds each case once
         if among is not None:
             bounds[~among] = 0
-        bounds += ENTITY_VALUE * np.minimum(query_entities[:, None], lists.entities) * (bounds > 0)
+        bounds += ENTITY_VALUE * np.minimum(query_entities[:, None], lists.entities).astype(np.int64) * (bounds > 0)
         if bounds.size and int(bounds.max()) >= SCORE_LIMIT:
-            raise CapacityError(
-                f"bound of a query with up to {int(np.diff(query_ptr).max())} statements",
-                f"{int(bounds.max())} units of 2^-16 bit, where scores stay below 2^31",
-                "Split the query, or lower the dial gamma.",
-            )
+            raise refuse_bound(query_ptr, int(bounds.max()))
         return bounds.astype(np.int32)
 
     def select(
@@ -70,3 +66,17 @@ class ReferenceOps:
             total = best_total(row, column, table.value[at])
             scores[pair] = ENTITY_VALUE + total if total else 0
         return scores
+
+
+def refuse_bound(query_ptr: LongArray, greatest: int) -> CapacityError:
+    """Returns the error for a block of queries whose greatest bound reaches 2^31; every backend raises it.
+
+    Args:
+        query_ptr: int64 ``[B + 1]``.
+        greatest: the greatest bound, units of 2^-16 bit.
+    """
+    return CapacityError(
+        f"bound of a query with up to {int(np.diff(query_ptr).max())} statements",
+        f"{greatest} units of 2^-16 bit, where scores stay below 2^31",
+        "Split the query, or lower the dial gamma.",
+    )

@@ -204,7 +204,7 @@ def open_query(
 def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> Hits:
     """Returns the certified top ``k`` of every query in ``batch``. See ``Index.retrieve``."""
     places = min(check_k(k), len(corpus))
-    name, ops = choose(backend)
+    name, ops = choose(backend, cells=len(batch) * len(corpus))
     cases = np.full((len(batch), places), -1, np.int32)
     scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)

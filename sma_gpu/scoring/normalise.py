@@ -10,13 +10,13 @@ import numpy.typing as npt
 from .dials import Dials
 from .grid import GRID
 
-__all__ = ["Normaliser"]
+__all__ = ["FACTOR_SHIFT", "QUOTIENT_SHIFT", "Normaliser"]
 
 LongArray = npt.NDArray[np.int64]
 
 _FACTOR_ONE = 1 << 30
-_FACTOR_SHIFT = 22  # keys of power(p) stay below 2^39 and keep 8 bits below the grid
-_QUOTIENT_SHIFT = 24  # max and min: the key is score / self in units of 2^-24
+FACTOR_SHIFT = 22  # keys of power(p) stay below 2^39 and keep 8 bits below the grid
+QUOTIENT_SHIFT = 24  # max and min: the key is score / self in units of 2^-24
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Normaliser:
             cases: numbers of the cases that the scores belong to.
         """
         if self.dials.power is not None:
-            return (scores * self.factors[cases]) >> _FACTOR_SHIFT
+            return (scores * self.factors[cases]) >> FACTOR_SHIFT
         choose = np.maximum if self.dials.normalisation == "max" else np.minimum
-        return (scores << _QUOTIENT_SHIFT) // np.maximum(choose(self.self_scores[cases], self_query), 1)
+        return (scores << QUOTIENT_SHIFT) // np.maximum(choose(self.self_scores[cases], self_query), 1)
 
     def normalised(self, score: int, self_query: int, case: int) -> float:
         """Returns the normalised score for display: float64, dimensionless, 1.0 for the query's own copy."""

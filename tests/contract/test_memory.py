@@ -81,8 +81,8 @@ def test_the_structural_memory_declines_what_it_cannot_know() -> None:
 
 
 def test_a_backend_that_cannot_serve_is_refused_at_once() -> None:
-    with pytest.raises(BackendUnavailable, match="this release has reference"):
-        SmaMemory(mount(ontology_from_parents(LATTICE)), backend="cuda")
+    with pytest.raises(BackendUnavailable, match="this release has cpu, reference"):
+        SmaMemory(mount(ontology_from_parents(LATTICE)), backend="tpu")
 
 
 def test_what_is_known_to_every_item_is_not_called_new() -> None:

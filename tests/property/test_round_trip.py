@@ -14,8 +14,11 @@ from sma_gpu.cases.case_json import parse_case_json, print_case_json
 from sma_gpu.errors import SmaError
 
 ODD = "ab \t\n\r\0\"\\();#,:'.\x85\xa0\u2028\ufeff\u200bé漢\U0001f600"
-names = st.one_of(
-    st.text(ODD, max_size=6), st.text(max_size=6), st.sampled_from(["entity", "not", "weight", "case", "excluded", "1"])
+titles = st.one_of(st.text(ODD, max_size=6), st.text(max_size=6))
+names = st.one_of(  # nothing else may be empty
+    st.text(ODD, min_size=1, max_size=6),
+    st.text(min_size=1, max_size=6),
+    st.sampled_from(["entity", "not", "weight", "case", "excluded", "1"]),
 )
 weights = st.one_of(st.just(1.0), st.floats(0, 1, exclude_min=True))
 
@@ -45,7 +48,7 @@ def worlds(draw: st.DrawFn) -> tuple[Case, Vocabulary]:
         statements.append(statement)
     roots = draw(st.lists(st.sampled_from(statements), min_size=1, unique=True))
     excluded = draw(st.lists(names, max_size=3, unique=True))
-    return Case(draw(names), tuple(roots), draw(names), tuple(excluded)), words
+    return Case(draw(titles), tuple(roots), draw(titles), tuple(excluded)), words
 
 
 @settings(max_examples=300, deadline=None)

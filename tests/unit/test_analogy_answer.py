@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from importlib.resources import files
 from typing import Any
 
@@ -17,7 +18,9 @@ from sma_gpu.answers.batch import line_text
 from sma_gpu.cases import Case, Entity, Statement, Vocabulary, read_vocabulary
 from sma_gpu.ontologies.builder import ontology_from_parents
 from sma_gpu.ontologies.mount import mount
-from sma_gpu.retrieval.analogy import Analogy, CandidateInference
+from sma_gpu.retrieval.alignment import align
+from sma_gpu.retrieval.analogy import Analogy, CandidateInference, Difference
+from sma_gpu.scoring import Dials
 
 SCHEMA = json.loads((files("sma_gpu.answers") / "analogy-1.schema.json").read_text())
 
@@ -60,7 +63,7 @@ def test_the_answer_says_what_the_analogy_says() -> None:
         {"base": "liquid(water)", "target": "0.5 * brown(coffee)", "via": "look"},
         {"base": "pressure(vial)", "target": "temperature(ice-cube)", "via": "quantity"},
     ]
-    assert answer["contradicted"] == [{"base": "not still(vial)", "target": "still(ice-cube)"}]
+    assert answer["contradicted"] == [{"base": "not still(vial)", "target": "still(ice-cube)", "excluded_by": None}]
 
 
 def test_the_schema_refuses_what_cannot_be() -> None:
@@ -82,7 +85,10 @@ def test_a_statement_too_deep_for_json_is_there_as_an_expression() -> None:
     answer = valid(analogy_answer(analogy))
     assert answer["inferences"][0]["json"] is None
     assert answer["inferences"][0]["expression"].count("(in ") == 3000
-    assert analogy_text(analogy).count("in(in(") > 0
+    text = analogy_text(analogy)
+    assert text.count("in(in(") > 0
+    assert "Note: What is longer than 240 characters is cut and ends in three full stops" in text
+    assert max(map(len, text.splitlines())) < 300
     assert analogy_answer(odd)["inferences"][0]["json"] is None
 
 
@@ -132,8 +138,9 @@ def test_the_text_tells_all_parts_in_order() -> None:
     assert lines[at + 3].endswith("-> temperature(coffee)  through quantity, 2 steps")
     assert lines[at + 3].index("->") == lines[at + 1].index("->")
     for part in (
-        "the target may also have (2)\n  cause(greater(temperature(coffee)",
-        "made-of(coffee, ?glass)  (1.00 bits, resting on 1.00; unknown: ?glass)",
+        "the target may also have (1)\n  cause(greater(temperature(coffee)",
+        "\n\nand, resting on pairs of entities alone (1)\n  made-of(coffee, ?glass)  (1.00 bits, ",
+        "  (1.00 bits, resting on 1.00; unknown: ?glass)\n",
         "base -- target (2)\n  liquid(water) -- 0.5 * brown(coffee)  (each a look)",
         "only in the base (1)\n  greater(diameter(beaker), diameter(vial))",
         "contradicted (1)\n  the base has not still(vial), the target has still(ice-cube)",
@@ -148,7 +155,7 @@ def test_the_text_cuts_no_list_without_saying_so() -> None:
     analogy = crowd()
     text = analogy_text(analogy)
     for title, items in (
-        ("the target may also have", analogy.inferences),
+        ("the target may also have", [i for i in analogy.inferences if i.source.order == 2]),
         ("only in the base", analogy.base_only),
         ("only in the target", analogy.target_only),
     ):
@@ -204,3 +211,116 @@ def test_a_mapping_of_entities_alone_and_of_bare_statements() -> None:
     bare = analogy_text(analogy_of(Case("a", (say("x"),)), Case("b", (say("x"),)), (pair(say("x"), say("x"), 1.0),)))
     assert "statements (1), by bits\n    1.00  x() -> x()\n" in bare
     assert "entities" not in bare
+
+
+def test_texts_grow_neither_with_depth_nor_with_what_is_said_twice() -> None:
+    one, other = say("end", Entity("e")), say("end", Entity("f"))
+    pairs = [pair(one, other, 1.0)]
+    for _ in range(1500):
+        one, other = say("in", one), say("in", other)
+        pairs.append(pair(one, other, 1.5))
+    deep = analogy_of(Case("a", (one,)), Case("b", (other,)), tuple(pairs))
+    twice = say("end", Entity("e"))
+    for _ in range(70):
+        twice = say("both", twice, twice)
+    wide = analogy_of(Case("a", (twice,)), Case("b", (say("x"),)), (), (CandidateInference(twice, twice, (), 0, 0),))
+    began = time.perf_counter()
+    text, answer = analogy_text(deep), valid(analogy_answer(deep))
+    assert len(text) < 1_500_000
+    assert "what is nested deeper than 20 statements is indented no further" in text
+    assert "note" not in analogy_text(flow()).lower()
+    assert answer["notes"] == [
+        "Texts longer than 1,665 characters are cut and end in three full stops: 2172.",
+    ]
+    assert max(len(c["base"]) for c in answer["mapping"]) == 1665
+    answer = valid(analogy_answer(wide))
+    assert (answer["inferences"][0]["expression"], answer["inferences"][0]["json"]) == (None, None)
+    assert answer["notes"][1] == "Expressions longer than 1,000,000 characters are left out, null: 1."
+    assert len(answer["inferences"][0]["statement"]) == 1_000_000
+    assert "both(both(" in analogy_text(wide)
+    assert time.perf_counter() - began < 30
+
+
+def test_two_denials_share_what_both_rule_out() -> None:
+    bird, mammal = say("bird", Entity("x"), negated=True), say("mammal", Entity("y"), negated=True)
+    analogy = analogy_of(
+        Case("a", (bird,)), Case("b", (mammal,)), (pair(bird, mammal, 1.0, "bat", 2),),
+        alignable=(Difference(bird, mammal, "bat"),),
+    )  # fmt: skip
+    text = analogy_text(analogy)
+    assert "not bird(x) -> not mammal(y)  each rules out bat, 2 steps\n" in text
+    assert "  not bird(x) -- not mammal(y)  (each rules out bat)\n" in text
+    assert "a bat" not in text
+    assert "through" not in text
+
+
+def test_what_a_case_excludes_is_called_so() -> None:
+    hot, cold = say("hot", Entity("s")), say("cold", Entity("t"))
+    dry = say("dry", negated=True)
+    analogy = analogy_of(
+        Case("a", (hot, dry), excluded=("cold",)), Case("b", (cold, say("dry")), excluded=("hot",)),
+        inferences=(CandidateInference(hot, hot, (), 0, 0, (say("hot", negated=True),)),),
+        contradicted=((hot, say("hot", negated=True)), (say("cold", negated=True), cold), (dry, say("dry"))),
+    )  # fmt: skip
+    text = analogy_text(analogy)
+    for part in (
+        "  the base has hot(s), the target excludes hot\n",
+        "  the base excludes cold, the target has cold(t)\n",
+        "  the base has not dry(), the target has dry()\n",
+        "hot(s)  (0.00 bits, resting on 0.00; but the target excludes hot)\n",
+    ):
+        assert part in text
+    answer = valid(analogy_answer(analogy))
+    assert [c["excluded_by"] for c in answer["contradicted"]] == ["target", "base", None]
+    assert answer["contradicted"][0]["target"] == "not hot()"
+    assert answer["inferences"][0]["denied_by"] == ["not hot()"]
+
+
+@pytest.mark.parametrize("dials", [Dials.adapter_v1(), Dials("ic")])
+def test_nothing_of_worth_is_not_called_nothing_alike(dials: Dials) -> None:
+    base, target = Case("a", (say("hot", Entity("sun")),)), Case("b", (say("hot", Entity("fire")),))
+    analogy = align(base, target, dials=dials)
+    text = analogy_text(analogy)
+    assert "nothing corresponds" not in text.lower()
+    assert "score  0.00 bits: nothing counts under these dials, proved\n" in text
+    wanted = (
+        f"Nothing counts: under these dials (scorer {dials.scorer}) what the two share (hot) is worth 0 bits; "
+        "one case is no corpus to count in, and the scorer unit gives every statement 1 bit."
+    )
+    assert wanted in text
+    assert valid(analogy_answer(analogy, notes=["first"]))["notes"] == ["first", wanted]
+    assert "Nothing corresponds" in analogy_text(align(base, Case("b", (say("cold", Entity("fire")),))))
+    light = analogy_text(align(base, Case("b", (say("hot", Entity("fire"), weight=1e-9),))))
+    assert "no two statements that fit together are worth anything; small weights count for nothing." in light
+
+
+def test_nothing_in_the_text_acts_on_a_terminal() -> None:
+    odd = "a\x1b[2J\nb\u202e\x9b"
+    e, f = Entity(odd), Entity("two, of them")
+    x, y = say(odd, e), say(odd + "2", f)
+    case = Case(odd, (x,), f"name {odd}", (odd,))
+    analogy = analogy_of(
+        case, Case("b", (y,)), (pair(x, y, 1.0, odd, 2), entity_pair(e, f)),
+        (CandidateInference(y, x, (Entity(odd, "skolem"),), 0, 0),), alignable=(Difference(x, y, odd),),
+        base_only=(x,), target_only=(y,), contradicted=((say(odd, negated=True), y),),
+    )  # fmt: skip
+    text = analogy_text(analogy, {odd: odd}, [f"a note on {odd}"])
+    assert not set(text) & set("\x1b\u202e\x9b")
+    quoted = r'"a\u001b[2J\nb\u202e\u009b"'
+    assert f'  {quoted} -> "two, of them"\n' in text
+    assert f"unknown: ?{quoted}" in text
+    assert text.splitlines()[0] == r"base   a\u001b[2J\nb\u202e\u009b (name a\u001b[2J\nb\u202e\u009b): 1 statement"
+    assert r"Note: a note on a\u001b" in text
+
+
+def test_inferences_from_entities_alone_stand_by_themselves() -> None:
+    x, y, z = say("x", Entity("e")), say("y", Entity("e")), say("z", say("x", Entity("e")))
+    mapping = (pair(x, say("x", Entity("f")), 1.0), entity_pair(Entity("e"), Entity("f")))
+    weak, strong = (CandidateInference(s, s, (), 0, 0) for s in (y, z))
+    base, target = Case("a", (x, y, z)), Case("b", (say("x", Entity("f")),))
+    text = analogy_text(analogy_of(base, target, mapping, (weak, strong)))
+    first = text.index("the target may also have (1)\n  z(x(e))")
+    assert first < text.index("\n\nand, resting on pairs of entities alone (1)\n  y(e)  (")
+    assert "resting on pairs" not in analogy_text(analogy_of(base, target, mapping, (strong,)))
+    alone = analogy_text(analogy_of(base, target, mapping, (weak,)))
+    assert "\n\nthe target may also have, resting on pairs of entities alone (1)\n" in alone

@@ -158,9 +158,9 @@ def test_names_that_would_break_the_file_are_escaped_or_replaced() -> None:
     analogy = analogy_of(base, base, (pair(base.statements[0], base.statements[0], 1.0), entity_pair(odd, odd)))
     svg = analogy_svg(analogy)
     root = ET.fromstring(svg.encode("utf-8"))
-    assert "<a href='x'>&\"\ufffd\ufffd\ufffd\ufffd" in [words_of(t) for t in elements(root, "text")]
+    assert r""""<a href='x'>&\"\u0000\u001b""" + '\ufffd\ufffd"' in [words_of(t) for t in elements(root, "text")]
     assert svg.count("</svg>") == 1
-    assert (elements(root, "title")[0].text or "").startswith("</svg> & \ufffd")
+    assert (elements(root, "title")[0].text or "").startswith(r"</svg> & \u0007")
 
 
 def test_a_white_ground_a_title_and_nothing_from_elsewhere() -> None:
@@ -184,6 +184,7 @@ def test_a_deep_nest_stays_in_its_column() -> None:
     rows = [r for r in elements(ET.fromstring(svg), "rect") if r.get("rx")]
     assert len(rows) == 2 * 402
     assert min(float(r.get("width", "0")) for r in rows) > 60
+    assert len(svg) < 2_000_000
     assert "end</tspan>(f)" in svg
 
 
@@ -231,3 +232,25 @@ def test_the_parts_of_a_drawing() -> None:
     assert long.endswith("\u2026")
     assert text_width(long, 10) <= 100 + 0.62 * 10
     assert text_width("\u75c7", 10) > text_width("a", 10)
+
+
+def test_two_denials_share_what_both_rule_out() -> None:
+    bird, mammal = say("bird", Entity("x"), negated=True), say("mammal", Entity("y"), negated=True)
+    pairs = (pair(bird, mammal, 1.0, "bat", 2), entity_pair(Entity("x"), Entity("y")))
+    svg = analogy_svg(analogy_of(Case("a", (bird,)), Case("b", (mammal,)), pairs))
+    assert ">each rules out bat<" in svg
+    assert "not bird(x) -&gt; not mammal(y): 1.00 bits, each rules out bat, is-a steps: 2" in svg
+    assert "via" not in svg
+
+
+def test_what_a_case_excludes_is_a_row_that_says_so() -> None:
+    hot = say("hot", Entity("s"))
+    analogy = analogy_of(
+        Case("a", (hot,)), Case("b", (say("big", Entity("s")),), excluded=("hot",)),
+        contradicted=((hot, say("hot", negated=True)),),
+    )  # fmt: skip
+    svg = analogy_svg(analogy)
+    assert "excludes hot" in [words_of(t) for t in elements(ET.fromstring(svg), "text")]
+    assert "hot(s) there against not hot() excluded here" in svg
+    assert "grey: not part of the mapping" in svg
+    assert "no counterpart" not in svg

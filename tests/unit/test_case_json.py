@@ -55,6 +55,13 @@ def test_printed_form_leaves_defaults_out() -> None:
         ({"functor": 1, "args": []}, "statements[1].functor", "it is a number (1)"),
         ({"functor": "p", "args": SUN}, "statements[1].args", "it is an object"),
         ({"functor": "p", "args": ["sun"]}, "statements[1].args[0]", 'it is text ("sun")'),
+        ({"functor": "", "args": [SUN]}, "statements[1]", "a predicate has an empty name"),
+        ({"functor": "p", "args": [{"entity": ""}]}, "statements[1].args[0]", "an entity has an empty name"),
+        (
+            {"functor": "p", "args": [{"entity": "a", "type": ""}]},
+            "statements[1].args[0]",
+            "the type of an entity has an empty name",
+        ),
         ({"functor": "p", "args": [HOT, {"entity": 3}]}, "statements[1].args[1].entity", "it is a number (3)"),
         ({"functor": "p", "args": [{"entity": "a", "type": None}]}, "statements[1].args[0].type", "it is null"),
         ({"functor": "p", "args": [{"entity": "a", "kind": "b"}]}, "statements[1].args[0]", "'kind' is not known"),
@@ -89,6 +96,8 @@ def test_a_wrong_statement_is_refused_with_its_path(statement: object, place: st
         (written(HOT, keys="a"), "the field 'keys' is not known"),
         (written(HOT, key=1), "key, as a case: it is a number (1)"),
         (written(HOT, excluded="a"), 'excluded, as a case: it is text ("a")'),
+        (written(HOT, excluded=["a", ""]), "excluded[1], as a case: an excluded term has an empty name"),
+        (written({"functor": "p", "args": ["sun"]}), 'For an entity write {"entity": "sun"}.'),
         (written(HOT, excluded=["a", 2]), "excluded[1], as a case: it is a number (2)"),
         (written(), "it holds no statement"),
         (written(HOT | {"weight": float("nan")}), "NaN is no number in JSON"),
@@ -144,3 +153,14 @@ def test_what_could_not_be_told_apart_is_not_printed() -> None:
         print_case_json(Case("k", (Statement(Predicate("near"), (sun, star)),)))
     with pytest.raises(CaseError, match="half a character"):
         print_case_json(Case("k\ud800", (Statement(Predicate("near"), (sun,)),)))
+
+
+def test_a_case_whose_text_would_fill_the_memory_is_not_printed() -> None:
+    statement = Statement(Predicate("q"), (Entity("x", "t"),))
+    small = statement
+    for times in range(40):
+        statement = Statement(Predicate("p"), (statement, statement), negated=True, weight=0.5)
+        small = statement if times == 5 else small
+    with pytest.raises(CaseError, match=r"as JSON: written out it would have .* characters, more than 50,000,000"):
+        print_case_json(Case("k", (statement,)))
+    assert parse_case_json(print_case_json(Case("k", (small,))), PLAIN).statements == (small,)

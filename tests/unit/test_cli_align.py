@@ -129,6 +129,43 @@ def test_predicates_that_the_lattice_lacks_are_named_or_refused(
     assert main([*ORBIT, "--strict-input"]) == 0
 
 
+def test_an_exclusion_that_nothing_uses_is_no_obstacle(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (samples / "x.case").write_text("(flow (entity a) (entity b) (entity c) (entity d))\n(excluded charged)\n")
+    (samples / "y.case").write_text("(flow (entity e) (entity f) (entity g) (entity h))\n")
+    bare = ["align", "x.case", "y.case"]
+    assert main(bare) == 0
+    out, err = capsys.readouterr()
+    assert (out.count("flow("), err) == (2, "")
+    words = [*bare, "--lattice", "flow.lattice"]
+    assert main(words) == 0
+    assert "Note: The lattice lacks 1 predicate, which matches itself alone: charged.\n" in capsys.readouterr().out
+    assert main([*words, "--strict-input"]) == 2
+    assert "flow.lattice lacks charged" in capsys.readouterr().err
+
+
+def test_what_a_case_excludes_and_the_other_states_is_told(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (samples / "x.case").write_text("(hot (entity s))\n(big (entity s))\n")
+    (samples / "y.case").write_text("(big (entity t))\n(excluded hot)\n")
+    assert main(["align", "x.case", "y.case"]) == 0
+    out = capsys.readouterr().out
+    assert "contradicted (1)\n  the base has hot(s), the target excludes hot\n" in out
+    assert "not hot" not in out
+
+
+@pytest.mark.parametrize("dials", ["adapter-v1", '{"scorer": "ic"}'])
+def test_dials_under_which_nothing_counts_are_named(
+    samples: Path, capsys: pytest.CaptureFixture[str], dials: str
+) -> None:
+    (samples / "x.case").write_text("(hot (entity s))\n")
+    (samples / "y.case").write_text("(hot (entity t))\n")
+    words = ["align", "x.case", "y.case", "--dials", dials]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "what the two share (hot) is worth 0 bits; one case is no corpus to count in" in out
+    assert "nothing corresponds" not in out.lower()
+    assert any("one case is no corpus" in note for note in answer_of(words, capsys)["notes"])  # type: ignore[attr-defined]
+
+
 def test_an_ontology_serves_as_lattice(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (samples / "toy.obo").write_text(
         "format-version: 1.2\nontology: toy\n\n[Term]\nid: EX:0\nname: Illness\n\n"
@@ -200,8 +237,12 @@ def test_a_search_that_ends_early_says_so(samples: Path, capsys: pytest.CaptureF
         ([*FLOW, "--dials", "[" * 100_000], 2, "nor a JSON object"),
         ([*FLOW, "--dials", '{"rho": 2}'], 2, "at most 1"),
         ([*FLOW, "--dials", '{"speed": 2}'], 2, "no such dial"),
-        ([*FLOW, "--svg", "/nonexistent/x.svg"], 2, "/nonexistent/x.svg: No such"),
-        ([*FLOW, "-o", "/"], 2, "/: Is a directory"),
+        ([*FLOW, "--svg", "/nonexistent/x.svg"], 2, "/nonexistent/x.svg: there is no folder /nonexistent"),
+        ([*FLOW, "-o", "/"], 2, "-o /: that is a folder"),
+        ([*FLOW, "--svg", "new.svg", "-o", "nowhere/x"], 2, "there is no folder nowhere"),
+        ([*FLOW, "--svg", "new.svg", "-o", "."], 2, "-o .: that is a folder"),
+        (["align", "-", "heat.case"], 2, "- means standard input, and align reads files alone"),
+        (["align", "water.case", "heat.case", "--lattice", "-"], 2, "align reads files alone"),
         ([*FLOW, "--svg", "heat.case"], 2, "Name a file of its own"),
         ([*FLOW, "-o", "./flow.lattice"], 2, "Name a file of its own"),
         ([*FLOW, "-o", "x", "--svg", "x"], 2, "Name a file of its own"),
@@ -223,6 +264,7 @@ def test_refused_files_and_wrong_usage(
     assert part in err
     assert "Traceback" not in err
     assert before == {name: (samples / name).read_bytes() for name in SAMPLES}
+    assert {p.name for p in samples.iterdir()} <= {*SAMPLES, "broken.case", "cache"}
 
 
 def test_help_is_plain(capsys: pytest.CaptureFixture[str]) -> None:

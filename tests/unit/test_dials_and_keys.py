@@ -106,7 +106,7 @@ def test_backends_are_chosen_by_name_or_the_best_there_is() -> None:
     from sma_gpu.errors import BackendUnavailable
 
     assert choose("auto")[0] == choose("reference")[0] == "reference"
-    assert [b.name for b in backends()][-1] == "reference"
+    assert [b.name for b in backends() if b.name in ("cpu", "reference", "torch")] == ["cpu", "reference", "torch"]
     with pytest.raises(BackendUnavailable, match="tpu"):
         choose("tpu")
 

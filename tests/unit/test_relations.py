@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sma_gpu import Mounted, load_ontology, mount
+from sma_gpu import Mounted, load_ontology, mount, ontology_from_parents
 from sma_gpu.cases import Vocabulary, related_case
 from sma_gpu.cases.sexpr import short_text
 from sma_gpu.errors import CaseError
@@ -103,3 +103,8 @@ def test_ids_are_taken_as_given_or_refused(mounted: Mounted, term: str, found: s
 def test_one_string_is_no_collection_of_ids(mounted: Mounted) -> None:
     with pytest.raises(CaseError, match="one string"):
         related_case("k", "GO:0005634", mounted)
+
+
+def test_an_ontology_without_a_name_is_called_in_words() -> None:
+    with pytest.raises(CaseError, match="x is not in the ontology made in memory"):
+        related_case("k", ["x"], mount(ontology_from_parents({"y": []})))

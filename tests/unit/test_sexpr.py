@@ -13,6 +13,7 @@ import pytest
 from sma_gpu import Case, Entity, Predicate, Statement
 from sma_gpu.cases import Vocabulary, parse_case, print_case, read_case, read_vocabulary
 from sma_gpu.cases.sexpr import short_text, statement_text
+from sma_gpu.cases.spelling import statement_lengths
 from sma_gpu.errors import ArityMismatch, CaseError, DataMissing, ParseError
 
 PLAIN = Vocabulary.plain()
@@ -87,7 +88,6 @@ def test_escapes_and_odd_blanks() -> None:
     assert printed == r'(entity "a \"b\" \\ \n\t\r\u0000\u0085\u2028\ufeff' + '\U0001f600é")'
     assert only(f"(hot {printed})").args == (Entity(name),)
     assert only("\ufeff(hot\u00a0(entity\r\nsun))") == HOT
-    assert only(f"(hot {statement_text(Entity(''))})").args == (Entity(""),)
 
 
 def test_the_key_of_the_caller_comes_before_that_of_the_header() -> None:
@@ -134,6 +134,11 @@ def test_the_key_of_the_caller_comes_before_that_of_the_header() -> None:
         ("(hot (excluded a))", 1, "excluded stands inside a statement"),
         ("(excluded)", 1, "excluded holds something else than ids"),
         ("(excluded (entity a))", 1, "excluded holds something else than ids"),
+        ('(p)\n("" (entity sun))', 2, "a predicate has an empty name"),
+        ('(p)\n(hot (entity ""))', 2, "an entity has an empty name"),
+        ('(p)\n(hot (entity sun ""))', 2, "the type of an entity has an empty name"),
+        ('(p)\n(excluded a "")', 2, "an excluded term has an empty name"),
+        ('(hot\n"\x1b[2J")', 2, r"^[^\x1b]*\\u001b\[2J stands bare[^\x1b]*$"),
         ('(hot (entity "sun))\n', 1, "a quote has no end on its line"),
         ('(hot (entity "su\nn"))', 1, "a quote has no end on its line"),
         ('(hot (entity a"b"))', 1, "no blank stands before"),
@@ -185,6 +190,78 @@ def test_short_form() -> None:
     assert short_text(HOT, limit=8) == "hot(sun)"
     assert short_text(SUN) == "sun"
     assert short_text(Statement(Predicate("raining"), ())) == "raining()"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("sun", "sun"),
+        ("the sun", "the sun"),
+        ("HP:0001166", "HP:0001166"),
+        ("notable", "notable"),
+        ("\u75c7 \u72b6", "\u75c7 \u72b6"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("sun, moon", '"sun, moon"'),
+        ("f(x", '"f(x"'),
+        ("x)", '"x)"'),
+        ('the "sun"', r'"the \"sun\""'),
+        ("not hot", '"not hot"'),
+        ("0.5 * hot", '"0.5 * hot"'),
+        (" sun", '" sun"'),
+        ("", '""'),
+        ("\x1b[31mred\x1b[0m", r'"\u001b[31mred\u001b[0m"'),
+        ("a\nb\tc", r'"a\nb\tc"'),
+        ("\u202eevil", r'"\u202eevil"'),
+        ("\x9b2J", r'"\u009b2J"'),
+        ("a\u2066b", r'"a\u2066b"'),
+    ],
+)
+def test_a_name_that_could_be_taken_for_something_else_is_quoted(name: str, shown: str) -> None:
+    assert short_text(Entity(name)) == shown
+    said = short_text(Statement(Predicate(name), (Entity(name), SUN), negated=True))
+    assert said == f"not {shown}({shown}, sun)"
+    printed = statement_text(Entity(name)) if name else ""
+    assert not any(ord(c) < 32 or c in "\x9b\u202e\u2066" for c in printed)
+
+
+def test_one_argument_does_not_read_like_two() -> None:
+    one, two = (Statement(Predicate("p"), tuple(map(Entity, names))) for names in (["a, b"], ["a", "b"]))
+    assert short_text(one) != short_text(two)
+
+
+def doubled(times: int) -> Statement:
+    statement = Statement(Predicate("q"), (SUN,))
+    for _ in range(times):
+        statement = Statement(Predicate("p"), (statement, statement), negated=True, weight=0.5)
+    return statement
+
+
+def test_the_length_of_a_text_is_known_before_it_is_written() -> None:
+    statements = [doubled(6), HOT, Statement(Predicate("not"), (Entity("a b", "t"),))]
+    assert statement_lengths(statements) == [len(statement_text(s)) for s in statements]
+
+
+def test_a_case_whose_text_would_fill_the_memory_is_not_printed() -> None:
+    began = time.perf_counter()
+    with pytest.raises(CaseError, match=r"print case 'k': .* \d\d,\d{3},\d{3},\d{3} characters, more than 50,000,000"):
+        print_case(Case("k", (doubled(30),)))
+    with pytest.raises(CaseError, match=r"about 10\^1507 characters"):
+        print_case(Case("k", (doubled(5000),)))
+    assert short_text(doubled(5000), limit=30) == "0.5 * not p(0.5 * not p(0.5..."
+    assert time.perf_counter() - began < 10
+    assert parse_case(print_case(Case("k", (doubled(10),))), PLAIN).statements == (doubled(10),)
+
+
+def test_names_that_no_reader_takes_are_not_printed() -> None:
+    for statement, found in (
+        (Statement(Predicate(""), (SUN,)), "a predicate"),
+        (Statement(Predicate("p"), (Entity(""),)), "an entity"),
+        (Statement(Predicate("p"), (Entity("a", ""),)), "the type of an entity"),
+    ):
+        with pytest.raises(CaseError, match=f"{found} has an empty name"):
+            print_case(Case("k", (statement,)))
+    with pytest.raises(CaseError, match="an excluded term has an empty name"):
+        print_case(Case("k", (HOT,), excluded=("",)))
 
 
 def test_what_could_not_be_told_apart_is_not_printed() -> None:

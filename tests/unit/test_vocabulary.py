@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sma_gpu import Case, Entity, Predicate, Statement, mount, ontology_from_parents
+from sma_gpu import Case, CaseBatch, Entity, Predicate, Statement, mount, ontology_from_parents
 from sma_gpu.cases import Signature, Vocabulary, read_vocabulary
 from sma_gpu.errors import ArityMismatch, CaseError, CycleFound, DataMissing, ParseError
 
@@ -93,26 +93,29 @@ def test_the_parts_of_a_line_come_in_any_order() -> None:
     [
         ("p args a b\n\np args a", 3, "p takes a here, but a b on line 1"),
         ("p args a\np args a...", 2, r"p takes a\.\.\. here, but a on line 1"),
-        ("ok\np is-a p", 2, "p is its own parent"),
-        ("p isa q", 1, "isa is not known here"),
-        ("p is-a q r", 1, "r is not known here"),
-        ("p is-a", 1, "a parent is missing after is-a"),
-        ("p is-a q,", 1, "a parent is missing after ,"),
-        ("p is-a args entity", 1, "a parent is missing after is-a"),
+        ("ok\np is-a p", 2, '"p" is its own parent'),
+        ("p isa q", 1, '"isa" is not known here.*Write is-a, with a hyphen'),
+        ("hot is a big", 1, '"is" is not known here.*Write is-a, with a hyphen'),
+        ("p is-a q r", 1, '"r" is not known here.*Separate parents by commas'),
+        ("p is-a", 1, 'a parent is missing after "is-a"'),
+        ("p is-a q,", 1, 'a parent is missing after ","'),
+        ("p is-a args entity", 1, 'a parent is missing after "is-a"'),
         ("p is-a q is-a r", 1, "is-a comes twice"),
         ("p args", 1, "args of p names no kind"),
         ("p args ...", 1, "args of p names no kind"),
-        ("p args a... b", 1, "b stands among the kinds of p"),
-        ("p args a, b", 1, ", stands among the kinds of p"),
+        ("p args a... b", 1, '"b" stands among the kinds of p'),
+        ("p args a, b", 1, '"," stands among the kinds of p'),
         ("p commutative\nq", 1, "p is commutative, but no line says what arguments it takes"),
         ("q\np args entity statement commutative", 2, "its arguments are of different kinds"),
         ("constant", 1, "constant is followed by 0 words"),
         ("constant is-a quantity", 1, "constant is followed by 2 words"),
-        ("is-a q", 1, "it begins with is-a"),
-        ("(hot (entity sun))", 1, r"it begins with \(hot"),
-        ('{"schema": "x"}', 1, "no blank stands before|it begins with {"),
+        ("is-a q", 1, 'it begins with "is-a"'),
+        ("(hot (entity sun))", 1, r'it begins with "\(hot"'),
+        ('{"schema": "x"}', 1, 'no blank stands before|it begins with "{'),
         ('"" is-a q', 1, "empty name"),
         ('p is-a ""', 1, "a parent is missing"),
+        ('constant ""', 1, "empty name"),
+        ("p \x1b[2J", 1, r'"\\u001b\[2J" is not known here'),
         ('p is-a "q', 1, "a quote has no end"),
         ('p"q" is-a r', 1, "no blank stands before"),
         (r'p is-a "\q"', 1, r"\\q is no escape"),
@@ -180,6 +183,12 @@ def test_missing_functors_are_named_and_can_be_added() -> None:
     assert grown.mounted.ids == ("hot", "bright", "warm")
     assert grown.with_predicates(["hot", "dim"]).mounted.ids == ("hot", "bright", "dim", "warm")
     assert Vocabulary.plain().missing([case]) == ("bright", "hot", "warm")
+    assert words.missing([Case("c", case.statements, excluded=("charged", "hot"))]) == ("bright", "charged", "warm")
+
+
+def test_the_vocabulary_that_declares_nothing_is_called_so() -> None:
+    with pytest.raises(CaseError, match="hot is not in the empty vocabulary"):
+        CaseBatch.from_cases([Case("c", (Statement(Predicate("hot"), ()),))], Vocabulary.plain().mounted)
 
 
 def test_added_predicates_keep_signatures_and_constants() -> None:
@@ -241,6 +250,12 @@ def test_signatures_that_make_no_sense_are_refused() -> None:
         Signature((), variadic=True)
     with pytest.raises(CaseError, match="different kinds"):
         Signature(("entity", "any"), commutative=True)
+    with pytest.raises(CaseError, match=r'its kinds are one string, "entity"\. Give a tuple: \("entity",\)'):
+        Signature("entity")  # type: ignore[arg-type]
+    with pytest.raises(CaseError, match="kind 2 is empty"):
+        Signature(("entity", ""))
+    with pytest.raises(CaseError, match="kind 1 is 7, no text"):
+        Signature((7,))  # type: ignore[arg-type]
 
 
 def test_a_vocabulary_does_not_change_with_what_it_was_made_from() -> None:
