@@ -3,6 +3,8 @@
 # make test-fast  the same without packaging, outside oracles and slow tests; under two minutes
 # make lint       lint, format and types alone
 # make bench      the speed benchmark of the reference backend
+# make test-torch   installs torch into .venv and compares the torch backend with the reference
+# make test-kernels  installs torch, triton and nvidia-cuda-nvrtc into .venv and tests the device kernels without a GPU
 # make bench-structure   speed and proof rate of matching cases with structure, some minutes
 # make clean      removes .venv and everything built
 #
@@ -10,12 +12,16 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# On Linux the package index serves a CUDA build of some gigabytes; TORCH="--index-url ... torch==2.13.0" takes another.
+TORCH ?= torch==2.13.0
+
+KERNELS ?= triton==3.6.0 nvidia-cuda-nvrtc==13.0.88
 
 DEMO  := $(PYTHON) .ci/venv.py hpo --
-DEV   := $(PYTHON) .ci/venv.py hpo,bench,dev --
-BENCH := $(PYTHON) .ci/venv.py hpo,bench --
+DEV   := $(PYTHON) .ci/venv.py hpo,cyber,bench,cpu,dev --
+BENCH := $(PYTHON) .ci/venv.py hpo,bench,cpu --
 
-.PHONY: demo test test-fast lint bench bench-structure clean
+.PHONY: demo test test-fast test-torch test-kernels lint bench bench-structure clean
 .DEFAULT_GOAL := demo
 
 demo:
@@ -31,6 +37,15 @@ test: lint
 
 test-fast: lint
 	@$(DEV) pytest -m "not slow and not oracle and not gpu" --ignore=tests/packaging/test_wheel.py $(PYTEST_ARGS)
+
+test-torch:
+	@$(DEV) python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@$(DEV) pytest tests/parity/test_torch.py tests/parity/test_torch_beam.py $(PYTEST_ARGS)
+
+test-kernels:
+	@$(DEV) python -m pip install --quiet --disable-pip-version-check $(TORCH) $(KERNELS)
+	@$(DEV) pytest tests/parity/test_cuda_sources.py tests/parity/test_triton_select.py \
+	  tests/parity/test_ahead_of_time.py tests/parity/test_cuda_backend.py $(PYTEST_ARGS)
 
 bench:
 	@$(BENCH) python -m sma_gpu.bench.speed

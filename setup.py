@@ -52,6 +52,7 @@ EXTRAS = {
         "pronto>=2.7",
         "pytest>=8.2",
         "ruff>=0.9",
+        "safetensors>=0.5",
         "setuptools>=77",
         "types-PyYAML>=6.0",
         "types-jsonschema>=4.21",
