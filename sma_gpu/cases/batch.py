@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from ..errors import CaseError, ShapeError
 from ..lattice.arrays import distinct, expand, member, pointers
 from ..ontologies.mount import Mounted
 from .model import SUBJECT, Case, Predicate, Statement, flat_case
-from .structure import CaseItems, Structure
+from .structure import CaseItems, Structure, join_pointers
 
 __all__ = ["CaseBatch", "check_functors"]
 
@@ -176,6 +177,32 @@ class CaseBatch:
         excluded_ptr, out = _pack(excluded)
         return cls(keys, ptr, functors, excluded_ptr, out, structure)
 
+    @classmethod
+    def concatenate(cls, batches: Sequence[CaseBatch], mounted: Mounted) -> CaseBatch:
+        """Returns the cases of all ``batches`` in one, in their order, packed as ``from_cases`` packs them.
+
+        The one batch has structure if a case is not flat, wherever the cases came from.
+
+        Args:
+            batches: any number of batches, with structure or without, over one mounted ontology.
+            mounted: that ontology.
+        """
+        if not batches:
+            return cls.from_functors([], [])
+        keys = tuple(chain.from_iterable(b.keys for b in batches))
+        ptr, excluded_ptr = (join_pointers([getattr(b, n) for b in batches]) for n in ("ptr", "excluded_ptr"))
+        functors, excluded = (np.concatenate([getattr(b, n) for b in batches]) for n in ("functors", "excluded"))
+        if all(b.structure is None for b in batches):
+            return cls(keys, ptr, functors, excluded_ptr, excluded)
+        whole = Structure.concatenate([s for b in batches if (s := b.spelled_out().structure) is not None])
+        flat = whole.flat(ptr)
+        if flat.all():
+            return cls(keys, ptr, _reordered(ptr, functors, flat, functors), excluded_ptr, excluded)
+        if mounted.predicates:  # with structure, statements are in the order of ids, which these numbers are not
+            rank = np.argsort(np.array(sorted(range(len(mounted.ids)), key=mounted.ids.__getitem__)))
+            functors = _reordered(ptr, functors, flat, rank[functors])
+        return cls(keys, ptr, functors, excluded_ptr, excluded, whole)
+
 
 def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
     """Refuses cases with functors that the ontology does not have.
@@ -190,6 +217,15 @@ def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
                 f"functor {int(functors.max())}, where the ontology has {len(mounted.lattice)}",
                 "Encode the cases with the ontology that they are indexed under.",
             )
+
+
+def _reordered(
+    ptr: PtrArray, functors: IntArray, cases: npt.NDArray[np.bool_], by: npt.NDArray[np.integer]
+) -> IntArray:
+    """Returns ``functors`` with those of the marked ``cases`` in ascending order of ``by`` within each case."""
+    owner = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    place = np.where(cases[owner], by, np.arange(len(functors)))
+    return functors[np.lexsort((place, owner))]
 
 
 def _is_flat(case: Case) -> bool:

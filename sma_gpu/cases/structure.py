@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from ..errors import CaseError, ShapeError
 from ..lattice.arrays import expand, pointers
 from .model import SUBJECT, Case, Entity, Predicate, Statement
 
-__all__ = ["CaseItems", "Structure"]
+__all__ = ["CaseItems", "Structure", "join_pointers"]
 
 IntArray = npt.NDArray[np.int32]
 PtrArray = npt.NDArray[np.int64]
@@ -200,6 +201,42 @@ class Structure:
             tuple(self.entities[i] for i in entity_at.tolist()),
             tuple(self.names[i] for i in cases.tolist()),
         )
+
+    def flat(self, ptr: PtrArray) -> BoolArray:
+        """Returns for each case whether its functors alone say all there is to it, bool ``[N]``; ``ptr`` cuts [N + 1].
+
+        That is: distinct unary statements over the one subject, unweighted, not negated, stated in their packed order,
+        in a case without a name. A case without statements is flat.
+        """
+        sizes = np.diff(ptr)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        odd = (self.order != 1) | (np.diff(self.arg_ptr) != 1) | self.negated | (self.weight != 1.0)
+        odd |= self.commutative | self.variadic | (self.stated != np.arange(len(owner)) - ptr[owner])
+        found: BoolArray = np.diff(self.entity_ptr) == 1
+        alone = [self.entities[i] == SUBJECT for i in self.entity_ptr[:-1][found].tolist()]
+        found[found] = np.array(alone, np.bool_)
+        found &= np.array([not name for name in self.names], np.bool_)
+        found[owner[odd]] = False
+        found |= sizes == 0
+        return found
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Structure]) -> Structure:
+        """Returns the structure of the cases of all ``parts``, of which there is one at least, in their order."""
+        joined = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[:6]}
+        return cls(
+            **joined,
+            arg_ptr=join_pointers([p.arg_ptr for p in parts]),
+            args=np.concatenate([p.args for p in parts]),
+            entity_ptr=join_pointers([p.entity_ptr for p in parts]),
+            entities=tuple(chain.from_iterable(p.entities for p in parts)),
+            names=tuple(chain.from_iterable(p.names for p in parts)),
+        )
+
+
+def join_pointers(parts: Sequence[PtrArray]) -> PtrArray:
+    """Returns the CSR pointers of the rows of all ``parts``, of which there is one at least, in their order."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p) for p in parts]))]).astype(np.int64)
 
 
 def _in_order(case: Case) -> tuple[list[Statement], tuple[Entity, ...]]:

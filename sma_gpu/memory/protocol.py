@@ -1,12 +1,15 @@
-"""What every memory is, so that one can be swapped for another."""
+"""What every memory is, so that one can be swapped for another, and what one that changes and lasts is beyond that."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-__all__ = ["IndexItem", "Memory", "Query", "Retrieved"]
+from ..ontologies.mount import Mounted
+
+__all__ = ["IndexItem", "LastingMemory", "Memory", "Query", "Retrieved"]
 
 
 @dataclass(frozen=True)
@@ -52,4 +55,41 @@ class Memory(Protocol):
 
     def novelty(self, query: Query) -> float:
         """Returns how new the query is, in [0, 1]; 1 for a query that cannot be compared with anything."""
+        ...
+
+
+class LastingMemory(Memory, Protocol):
+    """A memory whose items come and go, and that outlives its process.
+
+    Whatever was added, updated and removed, saved and loaded: answers equal, byte for byte, those of a memory filled at
+    once with what is remembered now. A call that is refused changes nothing. An item with nothing to match on is
+    remembered too, though it is never a hit: its key is taken, and it can be updated or removed.
+    """
+
+    def add(self, items: Sequence[IndexItem]) -> None:
+        """Remembers ``items`` as well; refuses a key that is remembered already."""
+        ...
+
+    def update(self, items: Sequence[IndexItem]) -> None:
+        """Remembers ``items`` in place of those with the same keys; refuses a key that is not remembered."""
+        ...
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forgets the items of these keys; refuses a key that is not remembered."""
+        ...
+
+    def retrieve_many(self, queries: Sequence[Query], k: int) -> list[list[Retrieved]]:
+        """Returns what ``retrieve`` returns for each query, in the order of the queries."""
+        ...
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Returns the number of bytes of the file ``path``, which holds this memory whatever interrupts the call.
+
+        A kill at any moment leaves the file as it was before, or the new one whole.
+        """
+        ...
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], mounted: Mounted) -> Self:
+        """Returns the memory that was saved in ``path`` under the same ontology; never one that is half there."""
         ...

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
+from ..errors import ArtifactError
 from ..ontologies.mount import Mounted
 from ..ops import choose
 from ..ops.registry import AUTO
-from ..retrieval import Index, check_k, explain, open_query
+from ..retrieval import Index, check_k, explain, open_blocks
+from ..retrieval.storage import load_index, save_index
 from ..scoring import Dials, to_bits
 from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
 from .protocol import IndexItem, Query, Retrieved
@@ -66,10 +70,81 @@ class SmaMemory:
         Raises:
             CaseError: two items have one key.
         """
-        encoded = [encode_stored(self._mounted, item.term_ids) for item in items]
-        cases = CaseBatch.from_functors([item.key for item in items], [e[0] for e in encoded])
+        cases, left_out = self._encode_items(items)
         self._index = Index.build(cases, self._mounted, self._dials)
-        self.left_out = {item.key: e[2] for item, e in zip(items, encoded, strict=True) if e[2]}
+        self.left_out = left_out
+
+    def add(self, items: Sequence[IndexItem]) -> None:
+        """Remembers ``items`` beside what is remembered, as if all had been indexed at once.
+
+        Raises:
+            CaseError: a key is remembered already, or given twice; nothing is changed.
+        """
+        cases, left_out = self._encode_items(items)
+        self._index = self._index.add(cases)
+        self.left_out = self.left_out | left_out
+
+    def update(self, items: Sequence[IndexItem]) -> None:
+        """Remembers ``items`` in place of those with the same keys, as if all had been indexed at once.
+
+        Raises:
+            UnknownKey: nothing is remembered under a key; nothing is changed.
+            CaseError: a key is given twice; nothing is changed.
+        """
+        cases, left_out = self._encode_items(items)
+        self._index = self._index.update(cases)
+        self.left_out = self._left_out_without(cases.keys) | left_out
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forgets the items of these keys, as if they had never been indexed.
+
+        Raises:
+            UnknownKey: nothing is remembered under a key; nothing is changed.
+            CaseError: ``keys`` is one text instead of a collection of keys.
+        """
+        gone = keys if isinstance(keys, str) else tuple(keys)
+        self._index = self._index.remove(gone)
+        self.left_out = self._left_out_without(gone)
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Returns the number of bytes of the file ``path``, which holds this memory in place of whatever was there.
+
+        A kill or a loss of power in between leaves the old file or the new one, whole. ``Index.load`` reads it too.
+
+        Raises:
+            ArtifactError: the file cannot be written; what was there is untouched.
+        """
+        left_out = {key: [[o.asked, o.kind, o.why, o.candidates] for o in ids] for key, ids in self.left_out.items()}
+        return save_index(self._index, path, {"left_out": left_out})
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        mounted: Mounted,
+        dials: Dials | None = None,
+        *,
+        backend: str = AUTO,
+        check: bool = True,
+    ) -> Self:
+        """Returns the memory that was saved in ``path``, with its dials; it answers the same bytes.
+
+        Args:
+            path: the file. It is mapped into memory and must not be changed in place; saving over it is safe.
+            mounted: the ontology of all term ids, as it was when the memory was filled.
+            dials: if given, the dials that the memory must have been filled under.
+            backend: which ops to use; ``auto`` takes the best that can serve.
+            check: compare the stored arrays with their SHA-256, which reads them all once.
+
+        Raises:
+            FingerprintMismatch: the memory was filled under another ontology, or other dials than those given.
+            ArtifactError: the file is missing, foreign, newer, cut or damaged; nothing is loaded.
+            BackendUnavailable: ``backend`` was named and cannot serve.
+        """
+        index, notes = load_index(Index, path, mounted, dials, check=check)
+        memory = cls(mounted, index.dials, backend=backend)
+        memory._index, memory.left_out = index, _left_out(path, notes)
+        return memory
 
     def encode(self, query: Query) -> EncodedQuery:
         """Returns the query as the index sees it, with every id that was changed or left out."""
@@ -81,16 +156,28 @@ class SmaMemory:
         Raises:
             QueryError: ``k`` is not a whole number above 0, or the query's ids are no collection of strings.
         """
-        places = check_k(k)
-        encoded = self.encode(query)
-        if why_abstain(self._index, encoded) is not None:
-            return []
-        opened = open_query(self._index, encoded.present, backend=self._backend)
-        top = opened.top(min(places, len(self)))
-        found = []
-        for rank, (case, score) in enumerate(zip(top.cases.tolist(), top.scores.tolist(), strict=True), 1):
-            account = explain(self._index, encoded.present, encoded.excluded, case, opened.table)
-            found.append(Retrieved(self._index.keys[case], to_bits(score), confidence(account.explained), rank))
+        return self.retrieve_many([query], k)[0]
+
+    def retrieve_many(self, queries: Sequence[Query], k: int) -> list[list[Retrieved]]:
+        """Returns for each query what ``retrieve`` returns for it alone; the queries share the work.
+
+        Raises:
+            QueryError: ``k`` is not a whole number above 0, or a query's ids are no collection of strings.
+        """
+        places = min(check_k(k), len(self))
+        encoded = [self.encode(query) for query in queries]
+        asked = [i for i, query in enumerate(encoded) if why_abstain(self._index, query) is None]
+        found: list[list[Retrieved]] = [[] for _ in queries]
+        batch = CaseBatch.from_functors([""] * len(asked), [encoded[i].present for i in asked])
+        for block in open_blocks(self._index, batch, choose(self._backend)[1]) if asked else ():
+            tops = block.top(places)
+            for row, number in enumerate(block.numbers.tolist()):
+                query = encoded[asked[number]]
+                for place in range(int((tops.cases[row] >= 0).sum())):
+                    case, score = int(tops.cases[row, place]), int(tops.scores[row, place])
+                    account = explain(self._index, query.present, query.excluded, case, block.table)
+                    hit = Retrieved(self._index.keys[case], to_bits(score), confidence(account.explained), place + 1)
+                    found[asked[number]].append(hit)
         return found
 
     def novelty(self, query: Query) -> float:
@@ -111,3 +198,24 @@ class SmaMemory:
             UnknownKey: nothing is remembered under this key.
         """
         return self._index.cases.case(self._index.number_of(key), self._mounted)
+
+    def _encode_items(self, items: Sequence[IndexItem]) -> tuple[CaseBatch, dict[str, tuple[LeftOut, ...]]]:
+        encoded = [encode_stored(self._mounted, item.term_ids) for item in items]
+        cases = CaseBatch.from_functors([item.key for item in items], [e[0] for e in encoded])
+        return cases, {item.key: e[2] for item, e in zip(items, encoded, strict=True) if e[2]}
+
+    def _left_out_without(self, keys: Iterable[str]) -> dict[str, tuple[LeftOut, ...]]:
+        gone = set(keys)
+        return {key: ids for key, ids in self.left_out.items() if key not in gone}
+
+
+def _left_out(path: str | os.PathLike[str], notes: Mapping[str, Any]) -> dict[str, tuple[LeftOut, ...]]:
+    try:
+        return {
+            key: tuple(LeftOut(asked, kind, why, tuple(candidates)) for asked, kind, why, candidates in ids)
+            for key, ids in notes.get("left_out", {}).items()  # an index saved by itself has no such notes
+        }
+    except (AttributeError, TypeError, ValueError) as fault:
+        raise ArtifactError(
+            f"load {path}", f"its account of ids left out cannot be read ({fault})", "Save the memory again."
+        ) from fault

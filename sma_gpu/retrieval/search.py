@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..cases import CaseBatch
 from ..cases.batch import check_functors
-from ..errors import QueryError
+from ..errors import QueryError, ShapeError
 from ..lattice.arrays import distinct
 from ..ops import Ops, choose
 from ..ops.registry import AUTO
@@ -22,6 +22,7 @@ from .hits import Hits
 
 __all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_blocks", "open_query", "retrieve"]
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
@@ -183,6 +184,7 @@ def open_query(
     *,
     backend: str = AUTO,
     node_budget: int = NODE_BUDGET,
+    among: BoolArray | None = None,
 ) -> OpenQuery:
     """Returns one query, bounded against every case.
 
@@ -191,17 +193,27 @@ def open_query(
         query: functors of a flat query, int32, or a batch of one case.
         backend: which ops to use.
         node_budget: greatest number of nodes in the search for one mapping.
+        among: bool ``[N]``, the only cases that are looked at; all where it is None.
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve.
+        ShapeError: ``among`` is of another shape or kind.
         CaseError: a functor that the ontology does not have.
         CapacityError: a bound or the query's self-score would reach 2^31 units.
     """
     batch = query if isinstance(query, CaseBatch) else CaseBatch.from_functors([""], [query])
-    return OpenQuery(next(open_blocks(corpus, batch, choose(backend)[1], node_budget)))
+    return OpenQuery(next(open_blocks(corpus, batch, choose(backend)[1], node_budget, among)))
 
 
-def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, node_budget: int = NODE_BUDGET) -> Hits:
+def retrieve(
+    corpus: Corpus,
+    batch: CaseBatch,
+    k: int,
+    *,
+    backend: str = AUTO,
+    node_budget: int = NODE_BUDGET,
+    among: BoolArray | None = None,
+) -> Hits:
     """Returns the certified top ``k`` of every query in ``batch``. See ``Index.retrieve``."""
     places = min(check_k(k), len(corpus))
     name, ops = choose(backend, cells=len(batch) * len(corpus))
@@ -209,7 +221,7 @@ def retrieve(corpus: Corpus, batch: CaseBatch, k: int, *, backend: str = AUTO, n
     scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)
     certified = np.ones(len(batch), np.bool_)  # without a case there is nothing to prove
-    for block in open_blocks(corpus, batch, ops, node_budget) if places else ():
+    for block in open_blocks(corpus, batch, ops, node_budget, among) if places else ():
         at, found = block.numbers, block.top(places)
         cases[at], scores[at], limits[at] = found.cases, found.scores, found.limits
         rank_keys[at], aligned[at], certified[at] = found.rank_keys, found.aligned, found.certified
@@ -232,8 +244,14 @@ def check_k(k: int) -> int:
     return int(k)
 
 
-def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = NODE_BUDGET) -> Iterator[QueryBlock]:
-    """Yields the queries of a batch in blocks, bounded against every case."""
+def open_blocks(
+    corpus: Corpus,
+    batch: CaseBatch,
+    ops: Ops,
+    node_budget: int = NODE_BUDGET,
+    among: BoolArray | None = None,
+) -> Iterator[QueryBlock]:
+    """Yields the queries of a batch in blocks, bounded against every case, or every case ``among`` those wanted."""
     if isinstance(node_budget, bool) or not isinstance(node_budget, int | np.integer) or node_budget < 0:
         raise QueryError(
             f"a node budget of {node_budget!r}",
@@ -241,6 +259,7 @@ def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = N
             "Give a number of search nodes.",
         )
     check_functors(batch, corpus.mounted)
+    wanted = _wanted(among, len(batch), len(corpus))
     if batch.structure is not None:
         corpus = corpus.spelled_out
     if corpus.cases.structure is None:
@@ -260,6 +279,21 @@ def open_blocks(corpus: Corpus, batch: CaseBatch, ops: Ops, node_budget: int = N
     for start in range(0, len(batch), size):
         ptr = batch.ptr[start : start + size + 1]
         rows = kind[ptr[0] : ptr[-1]].astype(np.int32)
-        bounds = ops.accumulate(lists, ptr - ptr[0], rows, entities[start : start + size])
+        part = None if wanted is None else wanted[start : start + size]
+        bounds = ops.accumulate(lists, ptr - ptr[0], rows, entities[start : start + size], part)
         numbers = np.arange(start, start + len(bounds))
         yield QueryBlock(corpus, batch, numbers, table, kind, own, own_scores[numbers], bounds, node_budget, ops)
+
+
+def _wanted(among: BoolArray | None, queries: int, cases: int) -> BoolArray | None:
+    """Returns the cases that each query may have, bool ``[B, N]``."""
+    if among is None:
+        return None
+    if not isinstance(among, np.ndarray) or among.dtype != np.bool_ or among.shape not in ((cases,), (queries, cases)):
+        found = f"{among.dtype} {among.shape}" if isinstance(among, np.ndarray) else type(among).__name__
+        raise ShapeError(
+            f"{queries} queries among some of {cases} cases",
+            f"among is {found}",
+            f"Give a bool array of shape ({cases},), or ({queries}, {cases}) for a choice of each query's own.",
+        )
+    return np.broadcast_to(among, (queries, cases))

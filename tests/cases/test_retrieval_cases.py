@@ -1,4 +1,4 @@
-"""The retrieval cases that need no storage, and the parts of the phenopacket cases that concern queries."""
+"""The retrieval cases, and the parts of the phenopacket cases that concern queries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from indexes import assert_same_index
+from kills import killed
 from strategies import World, pack
 
 from sma_gpu import CaseBatch, IndexItem, Query, SmaMemory, encode_query, mount, ontology_from_parents
-from sma_gpu.errors import QueryError
+from sma_gpu.errors import ArtifactError, QueryError, SmaError, UnknownKey
 from sma_gpu.trust import why_abstain
 
 Loaded = tuple[SmaMemory, dict[str, Any]]
@@ -114,6 +116,124 @@ def test_p_ret_04_ties_go_by_key_whatever_the_order_of_loading() -> None:
     assert all(found(memory, ["EX:7"], 3) == every[:3] for _ in range(100))
     order = ["far", "near", "b-other", "Mid", "alpha", "zeta"]
     assert found(remember(LATTICE, {key: cases[key] for key in order}), ["EX:7"], 6) == every
+
+
+def check_p_ret_05(parents: dict[str, list[str]], cases: dict[str, list[str]], steps: list[dict[str, Any]]) -> None:
+    memory, held, answers = remember(parents, cases), dict(cases), []
+    for step in steps:
+        before = memory.array_index
+        if "query" in step:
+            answers.append(found(memory, step["query"], step["k"]))
+        elif "add" in step:
+            memory.add([IndexItem(step["add"]["key"], step["add"]["terms"])])
+            held[step["add"]["key"]] = step["add"]["terms"]
+        elif "delete_all" in step:
+            memory.remove(list(held))
+            held.clear()
+        elif step["delete"] in held:
+            memory.remove([step["delete"]])
+            del held[step["delete"]]
+        else:
+            with pytest.raises(UnknownKey, match=step["delete"]):
+                memory.remove(["c-alpha", step["delete"]])
+            assert memory.array_index is before
+        fresh = remember(parents, held)
+        assert_same_index(memory.array_index, fresh.array_index)
+        for term in parents:
+            assert [found(memory, [term], k) for k in (1, 4)] == [found(fresh, [term], k) for k in (1, 4)]
+    first, third, fourth, sixth, ninth = answers
+    assert [key for key, _ in first] == ["c-gamma"]
+    assert [key for key, _ in third] == ["c-alpha"]
+    assert fourth[0][0] == "c-alpha"
+    assert len(fourth) <= 3
+    assert "c-gamma" not in dict(fourth)
+    assert sixth[0][0] == "c-alpha"
+    assert dict(sixth).get("c-gamma") == dict(sixth).get("c-beta")
+    assert ninth == []
+    assert "no cases" in (reason(memory, ["EX:7"]) or "")
+
+
+P_RET_05 = [
+    {"query": ["EX:7"], "k": 1}, {"delete": "c-gamma"}, {"query": ["EX:7"], "k": 1}, {"query": ["EX:7"], "k": 4},
+    {"add": {"key": "c-gamma", "terms": ["EX:5"]}}, {"query": ["EX:7"], "k": 4}, {"delete": "no-such-key"},
+    {"delete_all": True}, {"query": ["EX:7"], "k": 4},
+]  # fmt: skip
+
+
+def test_p_ret_05_deleted_then_added_again() -> None:
+    check_p_ret_05(LATTICE, FOUR, P_RET_05)
+
+
+def test_p_ret_05_with_the_shared_steps(shared_cases: Path) -> None:
+    case = json.loads((shared_cases / "P-RET-05.json").read_text())
+    assert case["steps"] == P_RET_05
+    check_p_ret_05(case["lattice"], case["cases"], case["steps"])
+
+
+def test_p_ret_05_a_key_that_is_taken_is_refused_and_nothing_is_changed() -> None:
+    memory = remember(LATTICE, FOUR | {"bare": []})
+    before = memory.array_index
+    for refused, call, items in (
+        ("c-beta", memory.add, [IndexItem("new", ["EX:8"]), IndexItem("c-beta", ["EX:8", "EX:none"])]),
+        ("bare", memory.add, [IndexItem("bare", ["EX:8"])]),
+        ("twice", memory.add, [IndexItem("twice", ["EX:8"]), IndexItem("twice", ["EX:none"])]),
+        ("new", memory.update, [IndexItem("c-beta", ["EX:none"]), IndexItem("new", ["EX:8"])]),
+        ("c-beta", memory.update, [IndexItem("c-beta", ["EX:8"]), IndexItem("c-beta", ["EX:7", "EX:none"])]),
+    ):  # fmt: skip
+        with pytest.raises(SmaError, match=refused):
+            call(items)
+        assert memory.array_index is before
+        assert memory.left_out == {}
+    memory.update([IndexItem("bare", ["EX:8", "EX:none"])])
+    assert_same_index(memory.array_index, remember(LATTICE, FOUR | {"bare": ["EX:8"]}).array_index)
+    assert [o.asked for o in memory.left_out["bare"]] == ["EX:none"]
+    memory.add([IndexItem("more", ["EX:8", "EX:none"])])
+    assert sorted(memory.left_out) == ["bare", "more"]
+    memory.remove(["bare", "more"])
+    assert memory.left_out == {}
+    assert_same_index(memory.array_index, remember(LATTICE, FOUR).array_index)
+
+
+# The moments of the shared case. Our file is renamed while it is still open, so that no other writer comes between;
+# "after close before rename" is then the moment when all bytes are on the disk and the rename has not happened.
+KILLED_AT: dict[str, tuple[dict[str, Any], int]] = {
+    "before first byte": ({"written": 0}, 4),
+    "after 1 byte": ({"written": 1}, 4),
+    "half of the bytes": ({"written": -1}, 4),
+    "after last byte before close": ({"before": "fsync"}, 4),
+    "after close before rename": ({"before": "replace"}, 4),
+    "after rename": ({"after": "replace"}, 5),
+}
+
+
+@pytest.mark.parametrize("moment", KILLED_AT)
+def test_p_ret_07_killed_while_saving(tmp_path: Path, moment: str) -> None:
+    old, new = remember(LATTICE, FOUR), remember(LATTICE, FOUR | {"c-eps": ["EX:8"]})
+    store, mounted = tmp_path / "store", mount(ontology_from_parents(LATTICE))
+    old.save(store)
+    grown = SmaMemory.load(store, mounted)
+    grown.add([IndexItem("c-eps", ["EX:8"])])
+    at, cases = KILLED_AT[moment]
+    if at.get("written") == -1:
+        at = {"written": new.save(tmp_path / "aside") // 2}
+    assert killed(lambda: grown.save(store), **at)
+    again = SmaMemory.load(store, mounted)
+    whole = old if cases == 4 else new
+    assert len(again) == cases
+    assert_same_index(again.array_index, whole.array_index)
+    assert found(again, ["EX:8"], 5) == found(whole, ["EX:8"], 5) != []
+
+    content = store.read_bytes()
+    store.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ArtifactError, match="incomplete") as refused:
+        SmaMemory.load(store, mounted)
+    assert str(store) in str(refused.value)
+
+
+def test_p_ret_07_names_the_moments_that_are_tested_here(shared_cases: Path) -> None:
+    case = json.loads((shared_cases / "P-RET-07.json").read_text())
+    assert (case["lattice"], case["cases"]) == (LATTICE, FOUR)
+    assert case["steps"][2]["kill_process_at"] == f"each of: {', '.join(KILLED_AT)}"
 
 
 def test_p_ret_06_terms_that_no_case_uses() -> None:
