@@ -277,7 +277,7 @@ def _copy_bandwidth() -> float:
 
     source = torch.zeros(1 << 30, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
-    return 2 * source.numel() / (_timed(lambda: target.copy_(source))["median_ms"] / 1000)
+    return float(2 * source.numel() / (_timed(lambda: target.copy_(source))["median_ms"] / 1000))
 
 
 def summary(report: dict[str, Any]) -> str:

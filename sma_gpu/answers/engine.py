@@ -57,7 +57,13 @@ class Engine(IndexedDomain):
         return replace(encoded, present=kept[0], excluded=kept[1], left_out=(*encoded.left_out, *left_out))
 
     def query(
-        self, observed: Iterable[str], excluded: Iterable[str] = (), *, k: int = 10, query_id: str | None = None
+        self,
+        observed: Iterable[str],
+        excluded: Iterable[str] = (),
+        *,
+        k: int = 10,
+        query_id: str | None = None,
+        among: Iterable[str] | None = None,
     ) -> dict[str, Any]:
         """Returns the answer object for one query: schema ``sma-gpu/answer/1``.
 
@@ -66,17 +72,51 @@ class Engine(IndexedDomain):
             excluded: ids of terms that were looked for and are absent; they never score, they are held against hits.
             k: most hits wanted, 1 or more.
             query_id: the caller's name for the query.
+            among: keys of the only cases that can be hits; all where it is None. What a term is worth stays the same.
 
         Raises:
             QueryError: ``k`` is not a whole number above 0, or the ids are not given as a collection of strings.
             UnknownTerm: the engine is strict, and an id cannot be used.
+            UnknownKey: no indexed case has one of the keys in ``among``.
         """
+        return self._ranked(self.encode(observed, excluded), k, query_id, self._wanted(among))
+
+    def like(
+        self, key: str, *, k: int = 10, query_id: str | None = None, among: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        """Returns the answer object for a stored case as query, as it is annotated; it is itself no hit.
+
+        Raises:
+            UnknownKey: no indexed case has this key, or one of the keys in ``among``.
+            QueryError: ``k`` is not a whole number above 0.
+        """
+        number = self.number_of(key)
+        cases = self.index.cases
+        present, absent = cases.functors_of(number), cases.excluded_of(number)
+        note = f"the query is {key} as it is annotated; it is itself left out of the hits"
+        wanted = self._wanted(among)
+        wanted = np.ones(len(self.index), np.bool_) if wanted is None else wanted
+        wanted[number] = False
+        return self._ranked(EncodedQuery(present, absent, (), (), (note,), len(present)), k, query_id, wanted)
+
+    def _wanted(self, among: Iterable[str] | None) -> npt.NDArray[np.bool_] | None:
+        if among is None:
+            return None
+        found = np.zeros(len(self.index), np.bool_)
+        found[[self.number_of(key) for key in among]] = True
+        return found
+
+    def _ranked(
+        self, encoded: EncodedQuery, k: int, query_id: str | None, wanted: npt.NDArray[np.bool_] | None
+    ) -> dict[str, Any]:
         places = min(check_k(k), len(self.index))
-        encoded = self.encode(observed, excluded)
+        if wanted is not None:
+            sought = f"hits are sought among {int(wanted.sum())} of {len(self.index)} {self.domain.manifest.entity}s"
+            encoded = replace(encoded, notes=(*encoded.notes, sought))
         abstention = why_abstain(self.index, encoded)
         if abstention is not None:
             return self._without_hits(encoded, query_id, abstention)
-        opened = open_query(self.index, encoded.present, backend=self.backend)
+        opened = open_query(self.index, encoded.present, backend=self.backend, among=wanted)
         top = opened.top(places)
         ties = opened.ties(top.rank_keys)
         hits = [

@@ -17,7 +17,9 @@ from ..errors import DialError, QueryError
 from ..ontologies.domains import domain_ontology, term_name
 from ..ontologies.mount import Mounted
 from ..ontologies.records.patients import read_patients
+from ..ontologies.report import LoadReport
 from ..ontologies.search import by_exact_name, search
+from ..ontologies.source import decode_lines, read_source
 from ..scoring import Dials
 
 __all__ = ["batch", "compare", "doctor", "explain", "query", "terms"]
@@ -26,11 +28,20 @@ TERMS_SCHEMA = "sma-gpu/terms/1"
 
 
 def query(arguments: argparse.Namespace) -> int:
-    """Ranks all records for one query."""
-    _need_ids(arguments)
+    """Ranks all records, or some of them, for one query."""
+    if not arguments.like:
+        _need_ids(arguments)
+    elif arguments.ids or arguments.exclude:
+        raise QueryError(
+            f"--like {arguments.like} and terms", "either makes a query", "Give a record or terms, not both."
+        )
+    among = _keys_in(arguments.among) if arguments.among else None
     engine = _engine(arguments)
-    observed, excluded = _ids(arguments, engine.domain.mounted)
-    answer = engine.query(observed, excluded, k=arguments.k)
+    if arguments.like:
+        answer = engine.like(arguments.like, k=arguments.k, among=among)
+    else:
+        observed, excluded = _ids(arguments, engine.domain.mounted)
+        answer = engine.query(observed, excluded, k=arguments.k, among=among)
     return _give_answer(arguments, answer, engine)
 
 
@@ -133,6 +144,16 @@ def _dials(text: str) -> Dials:
             f"--dials {text}", "neither a name nor a JSON object", 'Give default, adapter-v1, or like {"rho": 0.9}.'
         )
     return Dials.from_mapping(values)
+
+
+def _keys_in(path: str) -> list[str]:
+    """Returns the keys in a file, one a line; blank lines and what follows # are left out."""
+    lines = decode_lines(read_source(path).content(), LoadReport(path))
+    keys = [line.split("#")[0].strip() for line in lines]
+    found = list(dict.fromkeys(key for key in keys if key))
+    if not found:
+        raise QueryError(f"--among {path}", "the file names no record", "Give one key a line.")
+    return found
 
 
 def _need_ids(arguments: argparse.Namespace) -> None:

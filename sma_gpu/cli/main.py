@@ -96,6 +96,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     query = verbs.add_parser("query", help="rank all records for one query and explain the best hit")
     _domain(query)
     query.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
+    query.add_argument("--among", metavar="FILE", type=_word, help="rank only the records with these keys, one a line")
+    query.add_argument("--like", metavar="KEY", type=_word, help="a record stands in the place of the terms")
     _query_options(query)
     _k(query, 10)
     query.set_defaults(run=commands.query)
