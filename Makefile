@@ -2,7 +2,7 @@
 # make test       lint, format, types and the whole test suite; what CI runs
 # make test-fast  the same without packaging, outside oracles and slow tests; under two minutes
 # make lint       lint, format and types alone
-# make bench      the speed benchmark of the reference backend
+# make bench      the speed benchmark of the CPU backends
 # make test-torch   installs torch into .venv and compares the torch backend with the reference
 # make test-kernels  installs torch, triton and nvidia-cuda-nvrtc into .venv and tests the device kernels without a GPU
 # make bench-structure   speed and proof rate of matching cases with structure, some minutes

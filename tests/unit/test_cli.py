@@ -432,3 +432,37 @@ def test_padded_and_empty_ids_are_described_truly(domain: str, capsys: pytest.Ca
     assert "belong to another ontology" not in out
     assert "Did you mean HP:9910110?" in out
     assert "left out: '' is not in hp" in out
+
+
+def test_some_records_and_a_record_as_query(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", domain, *LONG, "--json"]) == 0
+    whole = [h["key"] for h in json.loads(capsys.readouterr().out)["hits"]]
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"# a choice\n{whole[-1]}\n\n{whole[0]} # the best\n{whole[0]}\n", encoding="utf-8")
+    assert main(["query", domain, *LONG, "--among", str(keys), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [h["key"] for h in found["hits"]] == [k for k in whole if k in (whole[0], whole[-1])]
+    assert any(n.startswith("hits are sought among 2 of ") for n in found["notes"])
+    assert [h["rank"] for h in found["hits"]] == [1, 2]
+
+    assert main(["query", domain, "--like", "OMIM:990001", "-k", "9", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    hits = [h["key"] for h in found["hits"]]
+    assert hits[0] == "ORPHA:990003"  # its twin
+    assert "OMIM:990001" not in hits
+    assert sorted(u["term"] for u in found["query"]["used"]) == ["HP:9910110", "HP:9920100", "HP:9930100"]
+
+    keys.write_text("OMIM:1\n", encoding="utf-8")
+    for words, code, says in (
+        ([*LONG, "--among", str(keys)], 2, "OMIM:1"),
+        ([*LONG, "--among", str(tmp_path / "none.txt")], 3, "none.txt"),
+        ([*LONG, "--like", "OMIM:990001"], 2, "not both"),
+        (["--like", "OMIM:5"], 2, "OMIM:5"),
+    ):
+        assert main(["query", domain, *words]) == code
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert says in err
+    keys.write_text("# nothing\n", encoding="utf-8")
+    assert main(["query", domain, *LONG, "--among", str(keys)]) == 2
+    assert "names no record" in capsys.readouterr().err
