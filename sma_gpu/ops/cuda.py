@@ -21,6 +21,7 @@ from ..kernels.cuda import launch as cuda_launch
 from ..kernels.triton import launch as triton_launch
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE
+from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
 from .contract import FoldedLists, PairBlock
 from .reference import ReferenceOps
 from .torch_backend import Resident
@@ -35,7 +36,6 @@ INSTALL = (
     "Run: pip install 'sma_gpu[cuda]', on a machine with an NVIDIA GPU and a driver for CUDA 13. "
     "Elsewhere use --backend auto."
 )
-_FACTOR_SHIFT, _QUOTIENT_SHIFT = 22, 24  # those of scoring.normalise; the parity tests compare every dial
 
 
 @cache
@@ -134,8 +134,8 @@ class CudaOps:
                 self.resident.of(tie_rank),
                 limit,
                 divide_by="" if by_factor else normaliser.dials.normalisation,
-                factor_shift=_FACTOR_SHIFT,
-                quotient_shift=_QUOTIENT_SHIFT,
+                factor_shift=FACTOR_SHIFT,
+                quotient_shift=QUOTIENT_SHIFT,
             )
             return cases.cpu().numpy(), keys.cpu().numpy()
 
