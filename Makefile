@@ -1,6 +1,6 @@
 # make demo       a worked example: rank all HPO diseases for three phenotypes, explain the best
 # make test       lint, format, types and the whole test suite; what CI runs
-# make test-fast  the same without packaging, outside oracles and slow tests; under two minutes
+# make test-fast  the same without packaging, outside oracles and slow tests; about two minutes
 # make lint       lint, format and types alone
 # make bench      the speed benchmark of the CPU backends
 # make test-torch   installs torch into .venv and compares the torch backend with the reference

@@ -75,6 +75,7 @@ def plain(path: Path) -> Plain:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_is_what_a_plain_reading_says(release: str, request: pytest.FixtureRequest) -> None:
     path = file_of(release, request)
@@ -134,6 +135,7 @@ def test_old_ids_lead_to_todays() -> None:
     assert dict(ontology.term("T1053.005").relations[:1]) == {"has-tactic": "TA0002"}
 
 
+@pytest.mark.slow
 def test_three_domains_merge_in_any_order() -> None:
     paths = [package_file(name) for name in ("enterprise", "mobile", "ics")]
     single = [plain(path) for path in paths]

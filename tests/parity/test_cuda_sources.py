@@ -26,9 +26,10 @@ from sma_gpu.ops import FoldedLists, PairBlock
 from sma_gpu.ops.reference import ReferenceOps
 from sma_gpu.scoring import PairTable
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("g++") is None, reason="g++ is not installed: CUDA sources cannot run here"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed: CUDA sources cannot run here"),
+]
 
 REFERENCE = ReferenceOps()
 SEEDS = (0, 1, 2)
