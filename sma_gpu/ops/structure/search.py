@@ -104,13 +104,17 @@ class Search:
             if order and bound > total:
                 stack.append((bound, self.made.without(node, contested)))
                 stack += [(bound, self.take(node, h)) for h in reversed(order)]
-        return Found(
-            total, max([total, *(self._tightened(bound, node, total) for bound, node in stack)]), nodes, mapping
-        )
+        return Found(total, self._bound_of_rest(stack, total), nodes, mapping)
 
-    def _tightened(self, bound: int, node: int, total: int) -> int:
-        """Returns a bound of its own for a node that was left with that of the node it came from."""
-        return min(bound, self._relaxation.bound(self._mask(node), total, _STEPS).bound)
+    def _bound_of_rest(self, stack: list[tuple[int, int]], total: int) -> int:
+        """Returns what no mapping exceeds where these nodes are left, each with the bound of its parent."""
+        greatest = total
+        for bound, node in sorted(stack, reverse=True):
+            if bound <= greatest:
+                break
+            own = self._relaxation.bound(self._mask(node), greatest, steps=0).bound
+            greatest = max(greatest, min(bound, own))
+        return greatest
 
     def _contested(self, mask: BoolArray, relaxed: Relaxed) -> tuple[int, list[int]]:
         """Returns the hypotheses of the contested item on which the bound is loosest, also by falling promise.
