@@ -100,16 +100,36 @@ class CaseBatch:
         return self if self.structure is not None else replace(self, structure=Structure.of_flat(self.ptr))
 
     def take(self, cases: npt.ArrayLike) -> CaseBatch:
-        """Returns the batch of the given cases, in the given order."""
-        numbers = np.asarray(cases, dtype=np.int64)
+        """Returns the batch of the given cases, in the given order.
+
+        Raises:
+            ShapeError: what is given are no numbers of cases.
+        """
+        numbers = self._numbers(cases)
         ptr, functors = _take(self.ptr, self.functors, numbers)
         excluded_ptr, excluded = _take(self.excluded_ptr, self.excluded, numbers)
         structure = None if self.structure is None else self.structure.take(self.ptr, numbers)
         keys = tuple(self.keys[i] for i in numbers.tolist())
         return CaseBatch(keys, ptr, functors, excluded_ptr, excluded, structure)
 
+    def _numbers(self, cases: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        given = np.asarray(cases)
+        whole = given.dtype.kind in "iu" or not given.size
+        if not whole or given.ndim != 1 or (given.size and not 0 <= int(given.min()) <= int(given.max()) < len(self)):
+            raise ShapeError(
+                f"cases {cases!r:.80} of a batch of {len(self)}",
+                "these are no whole numbers of its cases",
+                "Give a list of numbers from 0 to below the number of cases.",
+            )
+        return given.astype(np.int64)
+
     def case(self, number: int, mounted: Mounted) -> Case:
-        """Returns one case in its symbolic form."""
+        """Returns one case in its symbolic form.
+
+        Raises:
+            ShapeError: there is no case of this number.
+        """
+        number = int(self._numbers([number])[0])
         ids = mounted.ids
         excluded = tuple(ids[f] for f in self.excluded_of(number))
         if self.structure is None:

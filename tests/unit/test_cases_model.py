@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sma_gpu import Case, CaseBatch, Entity, Predicate, Statement, flat_case, mount, ontology_from_parents
-from sma_gpu.errors import ArityMismatch, CaseError
+from sma_gpu.errors import ArityMismatch, CaseError, ShapeError
 
 SUN, PLANET = Entity("sun"), Entity("planet")
 ATTRACTS = Statement(Predicate("attracts"), (SUN, PLANET))
@@ -82,3 +82,15 @@ def test_a_variadic_predicate_takes_what_it_is_given() -> None:
     both = Predicate("and", variadic=True)
     case = Case("c", (Statement(both, (ATTRACTS,)), Statement(both, (ATTRACTS, REVOLVES, ATTRACTS))))
     assert case.entities() == (PLANET, SUN)
+
+
+@pytest.mark.parametrize("wrong", [[-1], [2], [False, True], [0.5], [[0]], ["a"], 0])
+def test_what_is_no_number_of_a_case_is_refused(wrong: object) -> None:
+    batch = CaseBatch.from_functors(["a", "b"], [[0], [1]])
+    with pytest.raises(ShapeError, match="no whole numbers of its cases"):
+        batch.take(wrong)  # type: ignore[arg-type]
+    assert len(batch.take([])) == 0
+    mounted = mount(ontology_from_parents({"EX:1": [], "EX:2": []}))
+    for number in (-1, 2):
+        with pytest.raises(ShapeError):
+            batch.case(number, mounted)
