@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..errors import BackendUnavailable
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
+from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
 from .contract import FoldedLists, PairBlock
 from .reference import refuse_bound
 
@@ -31,7 +32,6 @@ IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
 _AT_ONCE = 1 << 23  # list entries expanded at a time: about 250 MB; changes memory, never an answer
-_FACTOR_SHIFT, _QUOTIENT_SHIFT = 22, 24  # those of scoring.normalise; the parity tests compare every dial
 _KIND_BITS = 32  # a case and a kind share one int64
 
 
@@ -197,10 +197,10 @@ class TorchOps:
         import torch
 
         if normaliser.dials.power is not None:
-            return (scores * self.resident.of(normaliser.factors)) >> _FACTOR_SHIFT
+            return (scores * self.resident.of(normaliser.factors)) >> FACTOR_SHIFT
         choose = torch.maximum if normaliser.dials.normalisation == "max" else torch.minimum
         own = choose(self.resident.of(normaliser.self_scores), self.resident.move(self_query)[:, None])
-        return torch.div(scores << _QUOTIENT_SHIFT, own.clamp(min=1), rounding_mode="floor")
+        return torch.div(scores << QUOTIENT_SHIFT, own.clamp(min=1), rounding_mode="floor")
 
     def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
         """Returns the score of each pair, int64 ``[P]``.
