@@ -7,6 +7,7 @@ over twice does not count twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
 _INT32_MAX = 2**31 - 1
+_COLUMNS = ("ptr", "term", "aspect", "excluded", "low", "high", "numerator", "denominator", "row_ptr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,10 @@ class Pooled:
     copies: list[list[int]]
     conflicts: list[list[int]]
     mixed: list[list[int]]
+
+    def columns(self) -> dict[str, Any]:
+        """Returns the arrays that ``Records`` takes under the same names."""
+        return {name: getattr(self, name) for name in _COLUMNS}
 
 
 def pool(rows: Rows, *, record_count: int, term_count: int) -> Pooled:

@@ -110,15 +110,7 @@ class _Reading:
             term_ids=self.ontology.ids,
             keys=keys,
             names=StringColumn.from_strings(groups[key][0].text("name") for key in keys),
-            ptr=pooled.ptr,
-            term=pooled.term,
-            aspect=pooled.aspect,
-            excluded=pooled.excluded,
-            low=pooled.low,
-            high=pooled.high,
-            numerator=pooled.numerator,
-            denominator=pooled.denominator,
-            row_ptr=pooled.row_ptr,
+            **pooled.columns(),
             line=np.array(position, np.int32)[pooled.kept],
             evidence={
                 name: Interned(rows.texts[pooled.kept, i], StringColumn.from_strings(texts[name]))

@@ -33,6 +33,10 @@ class Entity:
 
     order = 0
 
+    def may_pair(self, other: Entity) -> bool:
+        """Returns whether the two may correspond: a constant pairs with itself alone, all others with each other."""
+        return self == other or not (self.constant or other.constant)
+
     @cached_property
     def digest(self) -> bytes:
         """What tells this entity from others, 16 bytes."""

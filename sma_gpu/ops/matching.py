@@ -62,15 +62,26 @@ def best_of_matrix(values: LongArray) -> int:
 
 def components(row: LongArray, column: LongArray, value: LongArray) -> Iterator[Component]:
     """Yields the connected components of the pairs: statements of different components do not compete."""
+    for part in _cut(row, column):
+        rows, columns, cell = _grid(row[part], column[part])
+        values = np.zeros((len(rows), len(columns)), np.int64)
+        values[cell] = value[part]
+        yield Component(rows, columns, values)
+
+
+def _cut(row: LongArray, column: LongArray) -> list[LongArray]:
+    """Returns the pairs of each connected component."""
     if not len(row):
-        return
+        return []
     label = _component_of(row, column)
     order = np.argsort(label, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-        rows, columns = distinct(row[part]), distinct(column[part])
-        values = np.zeros((len(rows), len(columns)), np.int64)
-        values[np.searchsorted(rows, row[part]), np.searchsorted(columns, column[part])] = value[part]
-        yield Component(rows, columns, values)
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _grid(row: LongArray, column: LongArray) -> tuple[LongArray, LongArray, tuple[LongArray, LongArray]]:
+    """Returns the distinct rows and columns, ascending, and where among them each pair stands."""
+    rows, columns = distinct(row), distinct(column)
+    return rows, columns, (np.searchsorted(rows, row), np.searchsorted(columns, column))
 
 
 def _component_of(row: LongArray, column: LongArray) -> LongArray:
@@ -100,18 +111,11 @@ class Competition:
 
     def __init__(self, row: LongArray, column: LongArray) -> None:
         self._size = len(row)
-        rows, columns = distinct(row), distinct(column)
-        self._parts: list[tuple[LongArray, LongArray, LongArray, tuple[int, int]]] = []
-        if len(rows) * len(columns) <= _WHOLE_CELLS:
-            cut = [np.arange(self._size)] if self._size else []
-        else:
-            label = _component_of(row, column)
-            order = np.argsort(label, kind="stable")
-            cut = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
-        for part in cut:
-            rows, columns = distinct(row[part]), distinct(column[part])
-            at = np.searchsorted(rows, row[part]), np.searchsorted(columns, column[part])
-            self._parts.append((part, *at, (len(rows), len(columns))))
+        whole = len(distinct(row)) * len(distinct(column)) <= _WHOLE_CELLS
+        self._parts: list[tuple[LongArray, tuple[LongArray, LongArray], tuple[int, int]]] = []
+        for part in [np.arange(self._size)] if whole else _cut(row, column):
+            rows, columns, cell = _grid(row[part], column[part])
+            self._parts.append((part, cell, (len(rows), len(columns))))
 
     def best(self, value: LongArray) -> tuple[int, npt.NDArray[np.bool_]]:
         """Returns the greatest total of a one-to-one choice, and that choice, bool ``[pairs]``.
@@ -122,14 +126,14 @@ class Competition:
         from scipy.optimize import linear_sum_assignment
 
         chosen = np.zeros(self._size, np.bool_)
-        for part, row, column, shape in self._parts:
+        for part, cell, shape in self._parts:
             held = value[part]
             if not (held > 0).any():
                 continue
             dense = np.zeros(shape, np.int64)
-            dense[row, column] = np.maximum(held, 0)
+            dense[cell] = np.maximum(held, 0)
             left, right = linear_sum_assignment(dense, maximize=True)
             partner = np.full(shape[0], -1, np.int64)
             partner[left] = right
-            chosen[part] = (partner[row] == column) & (held > 0)
+            chosen[part] = (partner[cell[0]] == cell[1]) & (held > 0)
         return int(value[chosen].sum()), chosen

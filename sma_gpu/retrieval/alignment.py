@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..cases import Case, CaseBatch, Entity, Statement, Vocabulary
+from ..cases import Case, CaseBatch, Vocabulary
 from ..ops.structure import NODE_BUDGET, Hypotheses, bitsets, first_of_best
 from ..scoring import Dials
 from ..scoring.grid import ENTITY_VALUE
@@ -119,8 +119,8 @@ class _Sides:
         self.table, self.ids = opened.table, corpus.mounted.ids
         self.target = opened.batch.statements(opened.number, corpus.mounted)
         self.base = corpus.cases.statements(case, corpus.mounted)
-        self.target_items: tuple[Entity | Statement, ...] = (*self.target, *opened.batch.items(opened.number).entities)
-        self.base_items: tuple[Entity | Statement, ...] = (*self.base, *corpus.cases.items(case).entities)
+        self.target_entities = opened.batch.items(opened.number).entities
+        self.base_entities = corpus.cases.items(case).entities
         kinds = corpus.case_kinds[corpus.cases.ptr[case] : corpus.cases.ptr[case + 1]]
         self.worth_base: list[int] = corpus.values[kinds].tolist()
         self.worth_target: list[int] = opened.own_values.tolist()
@@ -134,30 +134,25 @@ def _correspondences(sides: _Sides, pair: PairedUp, mapping: int) -> tuple[Corre
     for h in sorted((h for h in chosen if pair.entry[h] >= 0), key=lambda h: int(made.query[h])):
         entry = int(pair.entry[h])
         via = sides.ids[int(table.via[entry]) % len(sides.ids)]
-        base, target = sides.base_items[int(made.stored[h])], sides.target_items[int(made.query[h])]
+        base, target = sides.base[int(made.stored[h])], sides.target[int(made.query[h])]
         found.append(Correspondence(base, target, int(made.value[h]), via, int(table.distance[entry]), grounded=True))
     if not found:
         return ()
-    partner = {int(made.query[h]): int(made.stored[h]) for h in chosen if pair.entry[h] < 0}
+    # Entities are numbered behind the statements of their case.
+    shift, base_shift = len(sides.target), len(sides.base)
+    partner = {int(made.query[h]) - shift: int(made.stored[h]) - base_shift for h in chosen if pair.entry[h] < 0}
     taken = set(partner.values())
-    free = [i for i in range(len(sides.base), len(sides.base_items)) if i not in taken]
-    for item in range(len(sides.target), len(sides.target_items)):
-        target = sides.target_items[item]
-        grounded = item in partner
-        fitting = (i for i in free if _may_pair(sides.base_items[i], target))
-        place = partner[item] if grounded else next(fitting, None)
+    free = [i for i in range(len(sides.base_entities)) if i not in taken]
+    for number, entity in enumerate(sides.target_entities):
+        grounded = number in partner
+        place = partner.get(number)
         if place is None:
-            continue
-        if not grounded:
+            place = next((i for i in free if sides.base_entities[i].may_pair(entity)), None)
+            if place is None:
+                continue
             free.remove(place)
-        found.append(Correspondence(sides.base_items[place], target, ENTITY_VALUE, "", 0, grounded=grounded))
+        found.append(Correspondence(sides.base_entities[place], entity, ENTITY_VALUE, "", 0, grounded=grounded))
     return tuple(found)
-
-
-def _may_pair(base: Entity | Statement, target: Entity | Statement) -> bool:
-    assert isinstance(base, Entity)
-    assert isinstance(target, Entity)
-    return base == target or not (base.constant or target.constant)
 
 
 def _explained(sides: _Sides, made: Hypotheses, mapping: int) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parity.op_arrays import random_lists, random_queries, same
 from strategies import ALL_DIALS, pack, random_declared, random_nested_case, random_world
 
 from sma_gpu import CaseBatch, Dials, Hits, Index, mount, ontology_from_parents
@@ -50,30 +51,7 @@ def ops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     return cpu.CpuOps(request.param)
 
 
-def same(first: Any, second: Any) -> None:
-    assert type(first) is type(second)
-    for a, b in zip(first, second, strict=True) if isinstance(first, tuple) else ((first, second),):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        np.testing.assert_array_equal(a, b)
-
-
 # --- accumulate
-
-
-def random_lists(rng: np.random.Generator, cases: int, lists: int, greatest: int = 1 << 20) -> FoldedLists:
-    """Returns lists of which the first is empty and the second full."""
-    shares = [0.0, 1.0, *rng.random(lists - 2).tolist()]
-    held = [np.flatnonzero(rng.random(cases) < share).astype(np.int32) for share in shares]
-    ptr = np.concatenate([[0], np.cumsum([len(h) for h in held])]).astype(np.int64)
-    best = rng.integers(1, greatest, int(ptr[-1])).astype(np.int32)
-    return FoldedLists(ptr, np.concatenate(held), best, rng.integers(1, 5, cases).astype(np.int32))
-
-
-def random_queries(rng: np.random.Generator, queries: int, lists: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns queries that name lists several times, and none at all."""
-    sizes = rng.integers(0, 9, queries)
-    named = rng.integers(0, lists, int(sizes.sum())).astype(np.int32)
-    return np.concatenate([[0], np.cumsum(sizes)]), named, rng.integers(1, 4, queries).astype(np.int32)
 
 
 @pytest.mark.parametrize("queries", SHAPES)

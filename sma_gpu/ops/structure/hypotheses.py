@@ -216,7 +216,7 @@ class _EntityPairs:
         if (mine, theirs) not in self._known:
             a, b = (side.entities[i - len(side)] for side, i in zip(self._sides, (mine, theirs), strict=True))
             number = None
-            if a == b or not (a.constant or b.constant):
+            if a.may_pair(b):
                 number = self._made.add_entities(mine, theirs)
                 self._origin.append(-1)
             self._known[mine, theirs] = number

@@ -60,9 +60,10 @@ class Search:
         return self._improve(alive, node_budget, self._total(mapping), mapping)
 
     def reaches(self, alive: int, node_budget: int, wanted: int, must: int) -> Found:
-        """Returns a mapping within ``alive`` that is worth ``wanted`` and has all hypotheses in ``must``.
+        """Returns a mapping within ``alive`` that has all hypotheses in ``must`` and is worth ``wanted``.
 
-        Where there is none, the mapping is empty and its total ``wanted - 1``; that is proved if the bound is that too.
+        It must be known that no mapping is worth more. Where there is none, the mapping is empty and its total
+        ``wanted - 1``; that is proved if the bound is that too.
         """
         return self._improve(alive, node_budget, wanted - 1, 0, must=must, enough=wanted)
 
@@ -104,7 +105,8 @@ class Search:
             if order and bound > total:
                 stack.append((bound, self.made.without(node, contested)))
                 stack += [(bound, self.take(node, h)) for h in reversed(order)]
-        return Found(total, self._bound_of_rest(stack, total), nodes, mapping)
+        reached = enough is not None and total >= enough  # then nobody asks how much more there could be
+        return Found(total, total if reached else self._bound_of_rest(stack, total), nodes, mapping)
 
     def _bound_of_rest(self, stack: list[tuple[int, int]], total: int) -> int:
         """Returns what no mapping exceeds where these nodes are left, each with the bound of its parent."""
