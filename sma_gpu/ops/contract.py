@@ -1,41 +1,25 @@
 """The contract of the three ops. Plain arrays in, plain arrays out; every backend gives the same bits.
 
-``B`` queries, ``N`` cases, ``F`` folded lists, ``L`` places in a shortlist, ``P`` pairs. Scores and values are whole
+``B`` queries, ``N`` cases, ``F`` lists, ``L`` places in a shortlist, ``P`` pairs. Scores and values are whole
 numbers of 2^-16 bit. Order among equals is by ``tie_rank``, ascending; nothing depends on batch shape or threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ..scoring import Normaliser, PairTable
+from .lists import FoldedLists, Lists
 
-__all__ = ["FoldedLists", "Ops", "PairBlock"]
+__all__ = ["FoldedLists", "Ops", "PairBlock", "PlainQueries", "Tops", "WholeOps"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class FoldedLists:
-    """Inverted lists with the lattice folded in: for each query kind, the cases that can match it, and how well.
-
-    Attributes:
-        ptr: int64 ``[F + 1]``.
-        cases: int32 ``[entries]``, ascending within a list, each case once.
-        best: int32 ``[entries]``, the best value any statement of the case gives the list's kind; above 0.
-        entities: int32 ``[N]``, number of entities of each case.
-    """
-
-    ptr: LongArray
-    cases: IntArray
-    best: IntArray
-    entities: IntArray
 
 
 @dataclass(frozen=True)
@@ -65,12 +49,66 @@ class PairBlock:
         return len(self.query)
 
 
+@dataclass(frozen=True)
+class PlainQueries:
+    """``B`` plain queries and ``N`` plain cases: all that a certified top k depends on. See ``PairBlock`` for plain.
+
+    Attributes:
+        lists: the lists; a query names them by the rows of ``table``.
+        table: values of pairs.
+        query_ptr: int64 ``[B + 1]``.
+        query_rows: int64 ``[.]``, rows of ``table``, ascending within a query.
+        self_query: int64 ``[B]``, self-score of each query.
+        case_ptr: int64 ``[N + 1]``.
+        case_kinds: int32 ``[.]``, stored kinds, distinct and ascending within a case.
+        normaliser: turns a score, or a bound, into a rank key.
+        tie_rank: int32 ``[N]``, a permutation.
+        among: bool ``[B, N]``, the cases that each query may have as hits; all of them where it is None.
+    """
+
+    lists: Lists
+    table: PairTable
+    query_ptr: LongArray
+    query_rows: LongArray
+    self_query: LongArray
+    case_ptr: LongArray
+    case_kinds: IntArray
+    normaliser: Normaliser
+    tie_rank: IntArray
+    among: BoolArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.query_ptr) - 1
+
+
+@dataclass(frozen=True)
+class Tops:
+    """The best cases of ``B`` queries, in rank order; ``k`` places, those left over hold -1 and 0.
+
+    Attributes:
+        cases: int64 ``[B, k]``.
+        scores: int64 ``[B, k]``, structural evaluation scores in units of 2^-16 bit.
+        limits: int64 ``[B, k]``, no mapping of the case scores more; equal to the score where that is proved best.
+        rank_keys: int64 ``[B, k]``, what the order is by.
+        certified: bool ``[B]``, no case left out can enter, and the order is proved.
+        aligned: int64 ``[B]``, number of cases whose bound alone does not place them after the k-th place; all that
+            have a bound where there are fewer than k hits.
+    """
+
+    cases: LongArray
+    scores: LongArray
+    limits: LongArray
+    rank_keys: LongArray
+    certified: BoolArray
+    aligned: LongArray
+
+
 class Ops(Protocol):
     """What a backend implements."""
 
     def accumulate(
         self,
-        lists: FoldedLists,
+        lists: Lists,
         query_ptr: LongArray,
         query_lists: IntArray,
         query_entities: IntArray,
@@ -79,7 +117,7 @@ class Ops(Protocol):
         """Returns the admissible bound of every query with every case.
 
         Args:
-            lists: the folded lists.
+            lists: the lists, in either form.
             query_ptr: int64 ``[B + 1]``.
             query_lists: int32 ``[.]``, numbers of the lists of each query's statements; two statements of one kind
                 name one list twice.
@@ -128,5 +166,25 @@ class Ops(Protocol):
 
         Determinism: the optimum is unique, whichever matching attains it.
         Cost: one assignment problem a pair.
+        """
+        ...
+
+
+@runtime_checkable
+class WholeOps(Ops, Protocol):
+    """A backend that also runs the certified loop itself, over plain queries and plain cases.
+
+    The loop over the three ops (``retrieval/block.py``) is the definition; this is the same in one piece, for a backend
+    on which the way between the ops costs more than they do.
+    """
+
+    def top(self, queries: PlainQueries, k: int) -> Tops:
+        """Returns the certified top ``k`` of every query, ``k`` from 1 to the number of cases.
+
+        Raises:
+            CapacityError: a bound would reach 2^31.
+
+        Determinism: every number is one of a proved answer, so no order of work shows.
+        Cost: that of the three ops, without the arrays between them.
         """
         ...

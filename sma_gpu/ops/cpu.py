@@ -20,8 +20,9 @@ from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE
 from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
 from . import cpu_kernels as kernels
-from .contract import FoldedLists, PairBlock
+from .contract import PairBlock
 from .cpu_assign import assign_span
+from .lists import Lists, folded
 from .reference import refuse_bound
 
 __all__ = ["CpuOps"]
@@ -50,7 +51,7 @@ class CpuOps:
 
     def accumulate(
         self,
-        lists: FoldedLists,
+        lists: Lists,
         query_ptr: LongArray,
         query_lists: IntArray,
         query_entities: IntArray,
@@ -61,7 +62,7 @@ class CpuOps:
         Determinism: integer sums. One that would reach 2^31 is noticed by its sign and taken again in int64.
         Cost: the entries of the lists touched, and a pass over ``[B, N]``.
         """
-        op = "accumulate"
+        op, lists = "accumulate", folded(lists)
         ptr = _whole(op, "lists.ptr", lists.ptr, np.int64)
         cases, best = _whole(op, "lists.cases", lists.cases, np.int32), _whole(op, "lists.best", lists.best, np.int32)
         entities = _whole(op, "lists.entities", lists.entities, np.int32)

@@ -22,7 +22,8 @@ from ..kernels.triton import launch as triton_launch
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE
 from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
-from .contract import FoldedLists, PairBlock
+from .contract import PairBlock
+from .lists import Lists, folded
 from .reference import ReferenceOps
 from .torch_backend import Resident
 
@@ -79,7 +80,7 @@ class CudaOps:
 
     def accumulate(
         self,
-        lists: FoldedLists,
+        lists: Lists,
         query_ptr: LongArray,
         query_lists: IntArray,
         query_entities: IntArray,
@@ -93,6 +94,7 @@ class CudaOps:
         Cost: the entries of the lists touched, a bisection of each list for every 8,192 cases, and the writing of
         ``[B, N]``.
         """
+        lists = folded(lists)
         with _device(f"bounds of {len(query_ptr) - 1} queries over {len(lists.entities)} cases"):
             on_device, overflow = cuda_launch.accumulate(
                 (

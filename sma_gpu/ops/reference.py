@@ -8,7 +8,8 @@ import numpy.typing as npt
 from ..errors import CapacityError
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
-from .contract import FoldedLists, PairBlock
+from .contract import PairBlock
+from .lists import Lists, folded
 from .matching import best_total
 
 __all__ = ["ReferenceOps", "refuse_bound"]
@@ -23,13 +24,14 @@ class ReferenceOps:
 
     def accumulate(
         self,
-        lists: FoldedLists,
+        lists: Lists,
         query_ptr: LongArray,
         query_lists: IntArray,
         query_entities: IntArray,
         among: BoolArray | None = None,
     ) -> IntArray:
         """Returns the bound of every query with every case, int32 ``[B, N]``."""
+        lists = folded(lists)
         bounds = np.zeros((len(query_ptr) - 1, len(lists.entities)), np.int64)
         for row, bound in enumerate(bounds):
             for number in query_lists[query_ptr[row] : query_ptr[row + 1]].tolist():

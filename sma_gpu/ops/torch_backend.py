@@ -19,7 +19,8 @@ from ..errors import BackendUnavailable
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
 from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
-from .contract import FoldedLists, PairBlock
+from .contract import PairBlock
+from .lists import Lists, folded
 from .reference import refuse_bound
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class TorchOps:
 
     def accumulate(
         self,
-        lists: FoldedLists,
+        lists: Lists,
         query_ptr: LongArray,
         query_lists: IntArray,
         query_entities: IntArray,
@@ -132,6 +133,7 @@ class TorchOps:
         """
         import torch
 
+        lists = folded(lists)
         queries, cases = len(query_ptr) - 1, len(lists.entities)
         held, best = self.resident.of(lists.cases), self.resident.of(lists.best)
         named = np.asarray(query_lists[int(query_ptr[0]) : int(query_ptr[-1])], np.int64)

@@ -17,14 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cases import CaseBatch
-from ..lattice.arrays import pointers
-from ..ops import Ops, PairBlock
+from ..lattice.arrays import expand, pointers
+from ..ops import Lists, Ops, PairBlock, PlainQueries, Tops, WholeOps
 from ..scoring import PairTable
 from .corpus import Corpus
 from .pairing import pair_up
 
-__all__ = ["QueryBlock", "Tops"]
+__all__ = ["QueryBlock"]
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
@@ -33,64 +34,56 @@ _FIRST_LOOK = 16  # cases aligned before the first look at the stopping rule
 
 
 @dataclass(frozen=True)
-class Tops:
-    """The best cases of the queries of a block, in rank order; ``k`` places, those left over hold -1 and 0.
-
-    Attributes:
-        cases: int64 ``[B, k]``.
-        scores: int64 ``[B, k]``, structural evaluation scores in units of 2^-16 bit.
-        limits: int64 ``[B, k]``, no mapping of the case scores more; equal to the score where that is proved best.
-        rank_keys: int64 ``[B, k]``, what the order is by.
-        certified: bool ``[B]``, no case left out can enter, and the order is proved.
-        aligned: int64 ``[B]``, number of cases whose bound alone does not place them after the k-th place.
-    """
-
-    cases: LongArray
-    scores: LongArray
-    limits: LongArray
-    rank_keys: LongArray
-    certified: npt.NDArray[np.bool_]
-    aligned: LongArray
-
-
-@dataclass(frozen=True)
 class QueryBlock:
-    """``B`` queries of one batch, with their bounds.
+    """``B`` queries of one batch, to be bounded and ranked.
 
     Attributes:
         corpus: the stored cases.
         batch: the cases that the queries are among; with structure if the stored cases have it.
-        numbers: int64 ``[B]``, numbers of the queries in ``batch``.
+        numbers: int64 ``[B]``, numbers of the queries in ``batch``, ascending.
         table: values of pairs.
+        lists: a list for each row of the table.
         rows: int64 ``[S]``, row of ``table`` of each statement of ``batch``.
         own_values: int64 ``[S]``, value of each statement with itself, units of 2^-16 bit.
         self_scores: int64 ``[B]``, score of each query against itself, units of 2^-16 bit.
-        bounds: int32 ``[B, N]``, bound of every case; 0 where nothing can match.
         node_budget: greatest number of nodes in the search for one mapping.
+        among: bool ``[B, N]``, the only cases that are looked at; all where it is None.
     """
 
     corpus: Corpus
     batch: CaseBatch
     numbers: LongArray
     table: PairTable
+    lists: Lists
     rows: LongArray
     own_values: LongArray
     self_scores: LongArray
-    bounds: IntArray
     node_budget: int
+    among: BoolArray | None
     _ops: Ops
 
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @cached_property
+    def bounds(self) -> IntArray:
+        """Bound of every case, int32 ``[B, N]``; 0 where nothing can match, or the case is not wanted."""
+        ptr, at = self._statements
+        entities = np.ones(len(self), np.int32)
+        if self.batch.structure is not None:
+            entities = self.batch.structure.entity_counts()[self.numbers]
+        return self._ops.accumulate(self.lists, ptr, self.rows[at].astype(np.int32), entities, self.among)
+
+    @property
+    def _statements(self) -> tuple[LongArray, LongArray]:
+        """Pointers int64 ``[B + 1]`` and, by them, the numbers of the queries' statements in ``batch``."""
+        owner, at = expand(self.batch.ptr, self.numbers)
+        return pointers(owner, len(self)), at
+
     def take(self, queries: npt.NDArray[np.integer]) -> QueryBlock:
         """Returns the block of the given queries of this one."""
-        return replace(
-            self,
-            numbers=self.numbers[queries],
-            self_scores=self.self_scores[queries],
-            bounds=self.bounds[queries],
-        )
+        among = None if self.among is None else self.among[queries]
+        return replace(self, numbers=self.numbers[queries], self_scores=self.self_scores[queries], among=among)
 
     def keys(self, query: LongArray, case: LongArray, scores: LongArray) -> LongArray:
         """Returns the rank key of each score (or bound) of a query and a case, int64."""
@@ -121,13 +114,24 @@ class QueryBlock:
 
     def top(self, k: int) -> Tops:
         """Returns the certified top ``k`` of every query, ``k`` from 1 to the number of cases."""
+        if isinstance(self._ops, WholeOps) and self._plain.all() and self.corpus.plain.all():
+            return self._ops.top(self._as_plain(), k)
         found, proved = self._among_first(min(max(4 * k, _SHORTEST), len(self.corpus)), k)
         left = np.flatnonzero(~proved)
         if len(left):  # the shortlist was used up without proof: go on with all cases that have a bound
-            rest, _ = self.take(left)._among_first(int(np.count_nonzero(self.bounds[left], axis=1).max()), k)
+            rest = self.take(left)
+            rest_found, _ = rest._among_first(int(np.count_nonzero(rest.bounds, axis=1).max()), k)
             for field in fields(Tops):
-                getattr(found, field.name)[left] = getattr(rest, field.name)
+                getattr(found, field.name)[left] = getattr(rest_found, field.name)
         return found
+
+    def _as_plain(self) -> PlainQueries:
+        ptr, at = self._statements
+        corpus = self.corpus
+        return PlainQueries(
+            self.lists, self.table, ptr, self._sorted_rows[at], self.self_scores, corpus.cases.ptr,
+            corpus.sorted_kinds, corpus.normaliser, corpus.tie_rank, self.among,
+        )  # fmt: skip
 
     def _among_first(self, limit: int, k: int) -> tuple[Tops, npt.NDArray[np.bool_]]:
         """Returns the best among the first ``limit`` cases in bound order, and which queries are proved by them."""

@@ -17,7 +17,7 @@ from ..errors import CapacityError, CaseError, UnknownKey
 from ..lattice import HopTable
 from ..lattice.arrays import distinct, expand, pointers
 from ..ontologies.mount import Mounted
-from ..ops import FoldedLists
+from ..ops import FoldedLists, PostingLists
 from ..scoring import (
     Dials,
     Kinds,
@@ -39,11 +39,8 @@ __all__ = ["Corpus", "own_values", "self_scores", "supported"]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
-_FOLDED_AT_ONCE = 1 << 22  # entries sorted at a time: about 200 MB; changes memory, never a list
 _FEW = 8  # a batch that asks for more than one functor in so many gets the lists of all
 _KEPT_ENTRIES = 1 << 27  # at most so many entries, 1 GiB, are kept
-_VALUE_BITS = SCORE_LIMIT.bit_length() - 1
-_PLACES = (1 << (63 - _VALUE_BITS)) - 1  # places (row, case) that one int64 holds beside a value
 
 
 @dataclass(frozen=True)
@@ -233,7 +230,9 @@ class Corpus:
         Args:
             functors: int32, distinct, ascending.
         """
-        if "_every" in self.__dict__ or (len(functors) * _FEW > len(self.costs) and self._listed <= _KEPT_ENTRIES):
+        if "_every" in self.__dict__ or (
+            len(functors) * _FEW > len(self.costs) and self.postings(self._every_pair).entries <= _KEPT_ENTRIES
+        ):
             return self._every
         table = self.pairs(functors)
         return table, self.fold(table)
@@ -246,38 +245,13 @@ class Corpus:
     def _every_pair(self) -> PairTable:
         return self.pairs(np.arange(len(self.mounted.lattice)))
 
-    @property
-    def _listed(self) -> int:
-        """Entries in the lists of all functors, before each case is folded into one."""
-        return int(np.diff(self.posting_ptr)[self._every_pair.stored].sum())
+    def postings(self, table: PairTable) -> PostingLists:
+        """Returns the lists of the rows of ``table``, not folded."""
+        return PostingLists(table, self.posting_ptr, self.posting_cases, self.entities)
 
     def fold(self, table: PairTable) -> FoldedLists:
         """Returns the folded list of every row of ``table``: the cases it can match, and the best value each gives."""
-        rows = len(table.functors)
-        listed = np.concatenate([[0], np.cumsum(np.diff(self.posting_ptr)[table.stored])])[table.ptr]
-        cuts = [0]
-        while cuts[-1] < rows:
-            last = int(np.searchsorted(listed, listed[cuts[-1]] + _FOLDED_AT_ONCE, side="right")) - 1
-            cuts.append(min(max(last, cuts[-1] + 1), cuts[-1] + max(1, _PLACES // max(len(self), 1)), rows))
-        parts = [self._fold_rows(table, lo, hi) for lo, hi in zip(cuts, cuts[1:], strict=False)]
-        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-        counts, cases, best = (np.concatenate(columns) for columns in zip(nothing, *parts, strict=True))
-        return FoldedLists(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), cases, best, self.entities)
-
-    def _fold_rows(self, table: PairTable, lo: int, hi: int) -> tuple[LongArray, IntArray, IntArray]:
-        """Returns list lengths, cases and best values of the rows ``lo`` to ``hi`` of ``table``."""
-        entries = slice(int(table.ptr[lo]), int(table.ptr[hi]))
-        row = np.repeat(np.arange(hi - lo, dtype=np.int64), np.diff(table.ptr[lo : hi + 1]))
-        pair, at = expand(self.posting_ptr, table.stored[entries])
-        place = row[pair] * len(self) + self.posting_cases[at]
-        # One number a pair, so that one plain sort puts the best value of a case first.
-        ordered = np.sort((place << _VALUE_BITS) | (SCORE_LIMIT - 1 - table.value[entries])[pair])
-        place = ordered >> _VALUE_BITS
-        first = np.ones(len(place), bool)
-        first[1:] = place[1:] != place[:-1]
-        best = SCORE_LIMIT - 1 - (ordered[first] & (SCORE_LIMIT - 1))
-        lists, cases = np.divmod(place[first], max(len(self), 1))
-        return np.bincount(lists, minlength=hi - lo), cases.astype(np.int32), best.astype(np.int32)
+        return self.postings(table).fold()
 
     def similarity(self, first: str, second: str) -> float:
         """Returns what matching two terms is worth in bits, the first as query; 0.0 if they are not compatible.

@@ -202,7 +202,9 @@ def open_query(
         CapacityError: a bound or the query's self-score would reach 2^31 units.
     """
     batch = query if isinstance(query, CaseBatch) else CaseBatch.from_functors([""], [query])
-    return OpenQuery(next(open_blocks(corpus, batch, choose(backend)[1], node_budget, among)))
+    opened = OpenQuery(next(open_blocks(corpus, batch, choose(backend)[1], node_budget, among)))
+    _ = opened.bounds  # ranks, ties and explanations all need them; what cannot be bounded is refused here
+    return opened
 
 
 def retrieve(
@@ -251,7 +253,7 @@ def open_blocks(
     node_budget: int = NODE_BUDGET,
     among: BoolArray | None = None,
 ) -> Iterator[QueryBlock]:
-    """Yields the queries of a batch in blocks, bounded against every case, or every case ``among`` those wanted."""
+    """Yields the queries of a batch in blocks, to be ranked against every case, or every one ``among`` those wanted."""
     if isinstance(node_budget, bool) or not isinstance(node_budget, int | np.integer) or node_budget < 0:
         raise QueryError(
             f"a node budget of {node_budget!r}",
@@ -265,24 +267,19 @@ def open_blocks(
     if corpus.cases.structure is None:
         table, lists = corpus.lists_for(distinct(batch.functors))
         kind, own = table.rows_of(batch.functors), corpus.values[batch.functors]
-        entities = np.ones(len(batch), np.int32)
     else:
         batch = batch.spelled_out()
         assert batch.structure is not None
         kinds, kind = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
-        entities = batch.structure.entity_counts()
         own = own_values(corpus.costs, kinds)[kind]
         table = corpus.pairs_of(kinds)
         lists = corpus.fold(table)
     own_scores = self_scores(batch, own)
     size = max(1, _BLOCK_CELLS // max(len(corpus), 1))
     for start in range(0, len(batch), size):
-        ptr = batch.ptr[start : start + size + 1]
-        rows = kind[ptr[0] : ptr[-1]].astype(np.int32)
+        numbers = np.arange(start, min(start + size, len(batch)))
         part = None if wanted is None else wanted[start : start + size]
-        bounds = ops.accumulate(lists, ptr - ptr[0], rows, entities[start : start + size], part)
-        numbers = np.arange(start, start + len(bounds))
-        yield QueryBlock(corpus, batch, numbers, table, kind, own, own_scores[numbers], bounds, node_budget, ops)
+        yield QueryBlock(corpus, batch, numbers, table, lists, kind, own, own_scores[numbers], node_budget, part, ops)
 
 
 def _wanted(among: BoolArray | None, queries: int, cases: int) -> BoolArray | None:

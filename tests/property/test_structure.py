@@ -1223,5 +1223,5 @@ def test_a_bound_that_would_reach_two_to_the_31_is_refused_in_words() -> None:
     index = index_of(parents, stored, Dials("ic", "base", gamma=5000.0))
     query = Case("q", (*(say(b, SUBJECT) for b in broad),))
     with pytest.raises(CapacityError, match=r"bound of a query with up to 4 statements: .* below 2\^31"):
-        opened(index, query)
+        _ = opened(index, query)[0].bounds
     assert settle(opened(index, Case("q", query.statements[:1]))[0], 0)[0] == ONE + round(0.95 * 2 * 5001 * ONE)
