@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import CycleFound, OntologyError, ParseError
+from .draft_checks import check_stanzas, note_unnamed
 from .drafts import Draft, Lines, known, with_line
 from .graph import circle, components, is_circular, spell
 from .ontology import SCOPES, IntArray, Ontology, Retired
@@ -28,7 +29,7 @@ __all__ = ["OntologyBuilder", "ontology_from_parents"]
 class OntologyBuilder:
     """A mutable ontology in the making.
 
-    Lines count from 1; 0 means that the format has none. Every ``add`` needs its term to be opened by ``define``
+    Lines count from 1; 0 means that none is known. Every ``add`` needs its term to be opened by ``define``
     first, which may happen more than once (the stanzas are merged).
 
     Args:
@@ -46,6 +47,7 @@ class OntologyBuilder:
         self.report = report
         self._drafts: dict[str, Draft] = {}
         self._relation_names: dict[str, str] = {}
+        self._marks: dict[str, dict[str, None]] = {}
 
     def define(self, term: str, line: int = 0) -> None:
         """Opens ``term``; ``line`` is where its id stands."""
@@ -75,10 +77,10 @@ class OntologyBuilder:
         for reference in references:
             draft.references = with_line(draft.references, reference, line)
 
-    def add_synonym(self, term: str, text: str, scope: str, line: int = 0) -> None:
-        """Adds another name of ``term``; ``scope`` is one of ``SCOPES``."""
+    def add_synonym(self, term: str, text: str, scope: str, line: int = 0, *, language: str = "") -> None:
+        """Adds another name of ``term``; ``scope`` is one of ``SCOPES``, ``language`` a tag such as ``fr``."""
         draft = self._drafts[term]
-        draft.synonyms = with_line(draft.synonyms, (text, SCOPES.index(scope)), line)
+        draft.synonyms = with_line(draft.synonyms, (text, SCOPES.index(scope), language), line)
 
     def add_parent(self, term: str, parent: str, line: int = 0) -> None:
         """Adds a direct is-a parent."""
@@ -115,6 +117,10 @@ class OntologyBuilder:
         draft = self._drafts[term]
         draft.consider = with_line(draft.consider, other, line)
 
+    def mark(self, term: str, mark: str) -> None:
+        """Marks ``term`` with a word, such as ``abstract``, that says what it may not be used for."""
+        self._marks.setdefault(mark, {})[term] = None
+
     def declare_relation(self, relation: str, name: str = "") -> None:
         """Declares a typed relation with its name."""
         self._relation_names[relation] = self._relation_names.get(relation) or name
@@ -144,7 +150,7 @@ class OntologyBuilder:
             ParseError: there is no live term.
         """
         self._drafts = {term: self._drafts[term] for term in sorted(self._drafts)}
-        self._check_stanzas()
+        check_stanzas(self._drafts, self.report)
         live = {term: draft for term, draft in self._drafts.items() if not draft.retired}
         if not live and not allow_empty:
             raise ParseError(
@@ -153,14 +159,14 @@ class OntologyBuilder:
                 "Give an ontology file with at least one term that is not retired.",
                 path=self.report.path,
             )
-        self._note_unnamed(live, terms=note_nameless)
+        note_unnamed(live, self._relation_names, self.report, terms=note_nameless)
         retired = resolve_retired(self._drafts, live, self.report)
         parents, relations, missing = self._edges(live, retired)
         for term in sorted(missing):
             lines = known(missing[term])
             self.report.warn(
                 "undefined-term",
-                f"{term} is used but never defined{_on(lines)}; it stands as a placeholder without a name",
+                f"{term} is used but never defined{self._on(lines)}; it stands as a placeholder without a name",
                 lines,
                 [term],
             )
@@ -170,7 +176,7 @@ class OntologyBuilder:
         self._refuse_cycle(ids, parent_rows, parents)
         blank = Draft()
         drafts = [live.get(term, blank) for term in ids]
-        synonyms = [pair for draft in drafts for pair in draft.synonyms]
+        synonyms = [synonym for draft in drafts for synonym in draft.synonyms]
         relation_ids = tuple(sorted({*self._relation_names, *(r for _, r, _ in relations)}))
         relation_number = {relation: i for i, relation in enumerate(relation_ids)}
         triples = sorted({(number[s], relation_number[r], number[o]) for s, r, o in relations})
@@ -186,48 +192,17 @@ class OntologyBuilder:
             parent_ptr=_ptr([len(row) for row in parent_rows]),
             parents=np.array([p for row in parent_rows for p in row], dtype=np.int32),
             synonym_ptr=_ptr([len(draft.synonyms) for draft in drafts]),
-            synonym_texts=StringColumn.from_strings(text for text, _ in synonyms),
-            synonym_scopes=np.array([scope for _, scope in synonyms], dtype=np.uint8),
+            synonym_texts=StringColumn.from_strings(text for text, _, _ in synonyms),
+            synonym_scopes=np.array([scope for _, scope, _ in synonyms], dtype=np.uint8),
+            synonym_languages=StringColumn.from_strings(language for _, _, language in synonyms),
             relations=np.array(triples, dtype=np.int32).reshape(-1, 3),
             relation_ids=relation_ids,
             relation_names=tuple(self._relation_names.get(relation, "") for relation in relation_ids),
             retired=retired,
             header={tag: tuple(values) for tag, values in (header or {}).items()},
             report=self.report,
+            marks={mark: tuple(t for t in sorted(self._marks[mark]) if t in live) for mark in sorted(self._marks)},
         )
-
-    def _check_stanzas(self) -> None:
-        """Reports doubled stanzas, and marks that make sense only on the other kind of stanza."""
-        for term, draft in self._drafts.items():
-            if len(draft.lines) > 1:
-                lines = known(draft.lines)
-                self.report.note("merged-stanzas", f"{term} is defined {len(draft.lines)} times; merged", lines, [term])
-            if draft.retired and (draft.kept or len(draft.retired) < len(draft.lines)):
-                self.report.warn(
-                    "half-retired",
-                    f"{term} is retired in one place but not in another; it counts as retired",
-                    known(draft.lines, *draft.retired.values(), *draft.kept.values()),
-                    [term],
-                )
-            if draft.retired and (draft.parents or draft.relations):
-                lines = known(*draft.parents.values(), *draft.relations.values())
-                self.report.warn(
-                    "edges-of-retired", f"{term} is retired; its parents and relations were left out", lines, [term]
-                )
-            if not draft.retired and draft.replaced_by:
-                self.report.warn(
-                    "replacement-of-live",
-                    f"{term} is live; its replacement by {', '.join(draft.replaced_by)} was not followed",
-                    known(*draft.replaced_by.values()),
-                    [term],
-                )
-            if not draft.retired and draft.consider:
-                self.report.note(
-                    "suggestion-of-live",
-                    f"{term} is live; the suggestion to consider {', '.join(draft.consider)} plays no part",
-                    known(*draft.consider.values()),
-                    [term],
-                )
 
     def _edges(
         self, live: Mapping[str, Draft], retired: Mapping[str, Retired]
@@ -244,7 +219,7 @@ class OntologyBuilder:
                 if today == term:
                     self.report.warn(
                         "self-loop",
-                        f"{term} is its own parent{_on(lines)}; that edge was cut",
+                        f"{term} is its own parent{self._on(lines)}; that edge was cut",
                         known(lines),
                         [term],
                     )
@@ -294,30 +269,21 @@ class OntologyBuilder:
         lines = known(*(parents[a][b] for a, b in zip(cycle, cycle[1:], strict=False)))
         raise CycleFound(
             f"read {self.report.path}",
-            f"the is-a relation runs in a circle: {spell(cycle)}{_on(lines)}",
+            f"the is-a relation runs in a circle: {spell(cycle)}{self._on(lines)}",
             "Take one of these is-a lines out; which one is wrong cannot be told from the file.",
             cycle=cycle,
         )
 
-    def _note_unnamed(self, live: Mapping[str, Draft], *, terms: bool) -> None:
-        """Notes relations that are used without a declaration (often a misspelling), and ``terms`` without a name."""
-        used: dict[str, list[int]] = {}
-        for draft in live.values():
-            for (relation, _), lines in draft.relations.items():
-                if relation not in self._relation_names:
-                    used.setdefault(relation, []).extend(lines)
-        for relation in sorted(used):
-            self.report.note(
-                "undeclared-relation",
-                f"relation {relation} is used but not declared",
-                known(used[relation]),
-                [relation],
-            )
-        nameless = [term for term, draft in live.items() if not draft.name] if terms else []
-        if nameless:
-            shown = ", ".join(nameless[:5]) + (f" and {len(nameless) - 5} more" if len(nameless) > 5 else "")
-            lines = known(*(live[term].lines for term in nameless))
-            self.report.note("nameless", f"live terms without a name are shown by their id: {shown}", lines, nameless)
+    def _on(self, lines: Iterable[int]) -> str:
+        """Returns `` (lines 3, 7)``, or the places that these stand for, or nothing without lines."""
+        numbers = [n for n in lines if n]
+        if not numbers:
+            return ""
+        more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+        if self.report.place_of is None:
+            return f" (line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:5]))}{more})"
+        places = [self.report.place_of(n) for n in numbers[:5]]
+        return f" ({', '.join(place + (f' line {line}' if line else '') for place, line in places)}{more})"
 
 
 def ontology_from_parents(
@@ -391,12 +357,3 @@ def _usual_prefix(ids: Iterable[str]) -> str:
 def _at(line: int) -> list[int]:
     """Returns the line as a list, empty where there is none."""
     return [line] if line else []
-
-
-def _on(lines: Iterable[int]) -> str:
-    """Returns `` (lines 3, 7)``, or nothing without lines."""
-    known = [str(n) for n in lines if n]
-    if not known:
-        return ""
-    shown = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
-    return f" (line{'s' if len(known) > 1 else ''} {shown})"

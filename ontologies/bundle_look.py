@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import ParseError
 from .compiled import load_compiled, store_compiled
-from .readers.stix_bundle import TACTIC, can_read, read_bundle
+from .readers.stix_bundle import can_read, read_bundle
+from .readers.stix_object import TACTIC
 from .report import LoadReport
 from .source import peek, read_source
 

@@ -30,10 +30,10 @@ from .strings import StringColumn
 __all__ = ["FORMAT", "cache_dir", "load_compiled", "ontology_from_arrays", "ontology_to_arrays", "store_compiled"]
 
 # Raised by one whenever a reader, the builder or a layout below changes what the same source bytes compile to.
-FORMAT = 3
+FORMAT = 5
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_COLUMNS = ("names", "definitions", "references", "synonym_texts")
+_COLUMNS = ("names", "definitions", "references", "synonym_texts", "synonym_languages")
 _ARRAYS = {
     "placeholder": np.bool_,
     "parent_ptr": np.int32,
@@ -142,6 +142,7 @@ def ontology_to_arrays(ontology: Ontology) -> dict[str, npt.NDArray[Any]]:
         ],
         "header": list(ontology.header.items()),
         "report": ontology.report.to_json(),
+        "marks": list(ontology.marks.items()),
     }
     arrays: dict[str, npt.NDArray[Any]] = {
         # ASCII escapes, so that a lone surrogate in a header survives.
@@ -180,7 +181,8 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
             or len(plain["placeholder"]) != size
             or any(len(ptr) != size + 1 or np.any(np.diff(ptr) < 0) for ptr in (edges, synonyms))
             or int(edges[-1]) != len(plain["parents"])
-            or not int(synonyms[-1]) == len(columns["synonym_texts"]) == len(plain["synonym_scopes"])
+            or any(len(columns[name]) != int(synonyms[-1]) for name in ("synonym_texts", "synonym_languages"))
+            or int(synonyms[-1]) != len(plain["synonym_scopes"])
             or plain["relations"].shape[1:] != (3,)
         ):
             raise ValueError("the arrays do not fit one another")
@@ -202,8 +204,10 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
             parents=plain["parents"],
             synonym_ptr=synonyms,
             synonym_texts=columns["synonym_texts"],
+            synonym_languages=columns["synonym_languages"],
             synonym_scopes=plain["synonym_scopes"],
             relations=plain["relations"],
+            marks={mark: tuple(terms) for mark, terms in meta["marks"]},
         )
     except (KeyError, TypeError, AttributeError, IndexError) as fault:
         raise ValueError(f"the arrays are not those of an ontology of this release ({fault!r})") from fault

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import DataMissing
+from ..errors import DataMissing, QueryError
 from .loading import load_ontology
 from .locate import Located, data_files, find, locate
 from .manifest import Manifest, manifests
 from .mount import Mounted, mount
+from .named import named_ontology, without_records
 from .ontology import Ontology
 from .records.loading import load_records
 from .records.model import Records
 from .report import LoadReport
 
-__all__ = ["Domain", "domain_files", "domain_ontology", "open_domain", "read_domain", "term_name"]
+__all__ = [
+    "Domain",
+    "domain_files",
+    "domain_ontology",
+    "is_domain",
+    "open_domain",
+    "read_domain",
+    "term_name",
+    "term_path",
+]
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,11 @@ class Domain:
     notes: tuple[str, ...]
 
 
+def is_domain(name: str) -> bool:
+    """Returns whether ``name`` is a ready domain, or a folder that may hold the files of one."""
+    return name in manifests() or Path(name).is_dir()
+
+
 def domain_files(name: str, release: str | None = None) -> tuple[Manifest, Located]:
     """Returns the manifest and the files of a domain, or of a folder that holds the files of one.
 
@@ -48,7 +64,7 @@ def domain_files(name: str, release: str | None = None) -> tuple[Manifest, Locat
         return known[name], locate(known[name], release=release)
     folder = Path(name)
     if not folder.is_dir():
-        raise DataMissing(
+        raise without_records(name) or DataMissing(
             f"domain {name}", f"ready domains are {', '.join(known)}", "Name one of them, or a folder with its files."
         )
     held = [m for m in known.values() if find(m, "ontology", folder)]
@@ -71,39 +87,67 @@ def domain_files(name: str, release: str | None = None) -> tuple[Manifest, Locat
 
 
 def domain_ontology(name: str, *, release: str | None = None, strict: bool = False) -> tuple[Manifest, Mounted]:
-    """Returns the manifest and the mounted ontology of a domain, without its records."""
+    """Returns the manifest and the mounted ontology of a domain, or of another name of an ontology, without records."""
+    if not is_domain(name) and without_records(name) is not None:
+        named = named_ontology(name, release)
+        return named.as_manifest(), mount(load_ontology(named.file.path, strict=strict))
     manifest, files = domain_files(name, release)
     return manifest, mount(load_ontology(files.ontology.path, strict=strict))
 
 
-def open_domain(name: str, *, release: str | None = None, strict: bool = False) -> Domain:
+def open_domain(name: str, *, release: str | None = None, kind: str = "", strict: bool = False) -> Domain:
     """Returns a domain with its ontology mounted and its records read.
 
     Args:
         name: a ready domain, or a folder that holds the files of one.
         release: release of the ontology to use instead of the newest found.
+        kind: which kind of records, such as ``campaign``, where the domain has several; the usual one where empty.
         strict: refuse files that the default reads with warnings.
 
     Raises:
         DataMissing: a file is nowhere to be found.
+        QueryError: the domain has no such kind of records.
         ParseError: a file cannot be read, or has faults and ``strict`` is set.
     """
-    return read_domain(*domain_files(name, release), strict=strict)
+    return read_domain(*domain_files(name, release), kind=kind, strict=strict)
 
 
-def read_domain(manifest: Manifest, files: Located, *, strict: bool = False) -> Domain:
-    """Returns the domain of these files, read.
+def read_domain(
+    manifest: Manifest,
+    files: Located,
+    *,
+    kind: str = "",
+    strict: bool = False,
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> Domain:
+    """Returns the domain of these files, read; its manifest says what a record of this kind is.
+
+    ``columns`` are those of records in a table, see ``load_records``.
 
     Raises:
+        QueryError: the domain has no such kind of records.
         ParseError: a file cannot be read, or has faults and ``strict`` is set.
     """
+    kinds = manifest.records.kinds
+    if kind and kind not in kinds:
+        have = f"it has {', '.join(kinds)}" if kinds else "it has records of one kind alone"
+        raise QueryError(f"records of kind {kind} in {manifest.domain}", have, "Name one of its kinds, or none.")
+    manifest = replace(manifest, entity=kinds[kind]) if kind else manifest
     ontology = load_ontology(files.ontology.path, strict=strict)
-    records = load_records(files.records.path, ontology, strict=strict)
+    records = load_records(files.records.path, ontology, kind=kind, strict=strict, columns=columns)
     notes = [*files.notes, *_reading_notes(ontology.report), *_reading_notes(records.report)]
     stated = files.records.version
     if stated and ontology.version and stated != ontology.version:
         notes.append(f"ontology release {ontology.version}, annotations of {stated}")
     return Domain(manifest, mount(ontology), records, tuple(notes))
+
+
+def term_path(ontology: Ontology, term: int) -> list[int]:
+    """Returns the terms from a root down to term number ``term``, by the first parent of each."""
+    path = [term]
+    while len(above := ontology.parents_of(path[0])):
+        path.insert(0, int(above[0]))
+    return path
 
 
 def term_name(manifest: Manifest, ontology: Ontology, term: int) -> str:

@@ -35,7 +35,7 @@ class Draft:
         self.name = ""
         self.definition = ""
         self.references: Lines[str] = _NOTHING
-        self.synonyms: Lines[tuple[str, int]] = _NOTHING
+        self.synonyms: Lines[tuple[str, int, str]] = _NOTHING
         self.parents: Lines[str] = _NOTHING
         self.relations: Lines[tuple[str, str]] = _NOTHING
         self.alt_ids: Lines[str] = _NOTHING

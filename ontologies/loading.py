@@ -9,10 +9,11 @@ from typing import Protocol
 from .compiled import load_compiled, ontology_from_arrays, ontology_to_arrays, store_compiled
 from .magic import refusal
 from .ontology import Ontology
-from .readers import obo, stix
+from .readers import cpc, obo, obograph, owl_or_skos, stix, xbrl
 from .source import Source, SourceLike, read_source
+from .stream import heads_of
 
-__all__ = ["READERS", "OntologyReader", "load_ontology"]
+__all__ = ["READERS", "OntologyReader", "compiled_ontology", "load_ontology", "read_ontology"]
 
 _HEAD_BYTES = 65536
 _KIND = "ontology"
@@ -37,6 +38,10 @@ class OntologyReader:
 READERS: tuple[OntologyReader, ...] = (
     OntologyReader("OBO", obo.can_read, obo.read_obo),
     OntologyReader("STIX", stix.can_read, stix.read_stix),
+    OntologyReader("CPC", cpc.can_read, cpc.read_cpc),
+    OntologyReader("XBRL", xbrl.can_read, xbrl.read_xbrl),
+    OntologyReader("OBO Graphs", obograph.can_read, obograph.read_obograph),
+    OntologyReader("OWL or SKOS", owl_or_skos.can_read, owl_or_skos.read_rdf),
 )
 
 
@@ -60,16 +65,29 @@ def load_ontology(source: SourceLike, *, strict: bool = False, name: str | None 
     1
     """
     found = read_source(source, name=name)
-    ontology = _from_compiled(found)
+    ontology = compiled_ontology(found)
     if ontology is None:
-        ontology = _reader_of(found).read(found)
+        ontology = read_ontology(found)
         store_compiled(_KIND, found.raw_sha256, ontology_to_arrays(ontology))
     if strict:
         ontology.report.require_clean()
     return ontology
 
 
-def _from_compiled(source: Source) -> Ontology | None:
+def read_ontology(source: SourceLike, *, name: str | None = None) -> Ontology:
+    """Returns the ontology in ``source``, read anew whatever was compiled before.
+
+    Raises:
+        ParseError: no reader knows the content, or it is damaged.
+        CycleFound: the is-a relation has a cycle.
+        DataMissing: there is no such file.
+    """
+    found = read_source(source, name=name)
+    return _reader_of(found).read(found)
+
+
+def compiled_ontology(source: Source) -> Ontology | None:
+    """Returns the ontology that was compiled from these bytes, or None where there is none to be trusted."""
     arrays = load_compiled(_KIND, source.raw_sha256)
     if arrays is None:
         return None
@@ -80,11 +98,14 @@ def _from_compiled(source: Source) -> Ontology | None:
 
 
 def _reader_of(source: Source) -> OntologyReader:
-    content = source.content()
-    for part in (content[:_HEAD_BYTES], content):  # the whole only where a long comment hides what follows
+    for head in heads_of(source, _HEAD_BYTES):  # of each file, where it is an archive
         for reader in READERS:
-            if reader.can_read(part):
+            if reader.can_read(head):
                 return reader
+    content = source.content()
+    for reader in READERS:  # the whole only where a long comment hides what follows
+        if reader.can_read(content):
+            return reader
     raise refusal(
         content,
         asked=f"read {source.path}",

@@ -25,7 +25,7 @@ _UNREAD = (
 
 
 class Look(NamedTuple):
-    """What content looks like, as a clause, and what to do about that; both empty where nothing is known."""
+    """What content looks like, as a clause, and what to do about that; each empty where it is not known."""
 
     what: str
     do: str
@@ -58,10 +58,8 @@ def look_at(content: bytes) -> Look:
     if _WEB_PAGE.search(text):
         return Look("it looks like a web page (HTML)", "Download the file itself, not the page that shows it.")
     if _RDF.search(text):
-        return Look(
-            "it looks like OWL or other RDF in XML", "Give the OBO release of this ontology, or convert it to OBO."
-        )
-    return Look("it looks like XML", "Give the OBO release of this ontology, or convert it to OBO.")
+        return Look("it looks like OWL or other RDF in XML", "")
+    return Look("it looks like XML", "")
 
 
 def refusal(content: bytes, *, asked: str, path: str, otherwise: str, do: str) -> ParseError:

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["FileManifest", "Manifest", "manifests"]
+__all__ = ["FileManifest", "Manifest", "Release", "manifests"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One published release of a file, as far as it was checked; what is not known is empty or 0.
+
+    Attributes:
+        version: as the file states it.
+        address: where its publisher keeps this very release.
+        bytes: size of the file as published, uncompressed where the address is that of an uncompressed file.
+        sha256: SHA-256 of the uncompressed content, hex.
+        terms: live terms of an ontology.
+        retired: its retired terms.
+        records: records of a record file that are read with the ontology of the same release.
+    """
+
+    version: str
+    address: str = ""
+    bytes: int = 0
+    sha256: str = ""
+    terms: int = 0
+    retired: int = 0
+    records: int = 0
 
 
 @dataclass(frozen=True)
@@ -18,29 +42,65 @@ class FileManifest:
 
     Attributes:
         reader: name of its reader.
-        address: where its publisher keeps it.
+        address: where its publisher keeps it: the newest release of the file, or a page that leads to it.
+        is_page: the address is that of a page on which a person chooses, so that nothing can be fetched from it.
         licence: in words.
-        package: installable package that ships a copy.
+        package: installable package that ships a copy; empty where none is known.
         package_path: path of the copy inside that package.
         version: release of the copy that was checked.
         bytes: its size.
         sha256: its SHA-256, hex.
+        terms: live terms in it, of an ontology; 0 where they were not counted.
+        retired: its retired terms.
+        records: its records, likewise.
+        releases: other releases that were checked.
         prefix: prefix of an ontology's ids; empty for records.
         id_pattern: regular expression of an ontology's ids; empty for records.
+        sure_pattern: regular expression of those among them that are ids of no other ontology by their form; empty
+            where all are.
+        kinds: kinds of records in the file that are asked for by name, the usual one first, each with the word for one
+            such record; empty where there is but one kind.
         scope: the one of several kinds of content that is wanted, such as an ATT&CK domain; empty where there is one.
+        scope_unstated: the scope of a file that states none; where it is empty such a file does not serve.
+        sample: name of a small file beside the manifests, in the folder of samples, that shows how the domain answers
+            where nothing better is found; empty for none.
     """
 
     reader: str
     address: str
     licence: str
-    package: str
-    package_path: str
-    version: str
-    bytes: int
-    sha256: str
+    is_page: bool = False
+    package: str = ""
+    package_path: str = ""
+    version: str = ""
+    bytes: int = 0
+    sha256: str = ""
+    terms: int = 0
+    retired: int = 0
+    records: int = 0
+    releases: tuple[Release, ...] = ()
     prefix: str = ""
     id_pattern: str = ""
+    sure_pattern: str = ""
     scope: str = ""
+    scope_unstated: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    sample: str = ""
+
+    @property
+    def known(self) -> tuple[Release, ...]:
+        """All releases that were checked, that of the package first."""
+        own = Release(self.version, "", self.bytes, self.sha256, self.terms, self.retired, self.records)
+        return (*((own,) if self.version else ()), *self.releases)
+
+    def release(self, version: str) -> Release | None:
+        """Returns what is known of the release ``version``, or None."""
+        return next((release for release in self.known if version and release.version == version), None)
+
+    def is_own(self, term: str) -> bool:
+        """Returns whether ``term`` is an id of this ontology by its form alone."""
+        pattern = self.sure_pattern or self.id_pattern
+        return bool(pattern) and re.fullmatch(pattern, term) is not None
 
 
 @dataclass(frozen=True)
@@ -55,12 +115,16 @@ class Manifest:
         entity: what a record describes, such as ``disease``.
         notice: what every answer must say.
         citation: how to cite.
-        extra: the extra of this package that installs the embedded copies.
+        extra: the extra of this package that installs the embedded copies; empty where there are none.
         ontology: its ontology file.
         records: its record file.
         aside_pattern: regular expression of ids of terms that no record can have, such as tactics; a query leaves them
             out instead of finding them unexplained everywhere.
+        facet: typed relation by whose ends the terms of a hit are grouped, such as ``has-tactic``; empty for none.
+        facet_name: the word for such an end, such as ``tactic``.
         parent_names: a term is shown behind the name of its parent, since two terms may share a name.
+        paths: an answer shows the way from the top down to every term, since a name says little without it.
+        spelling: name of the way in which ids are written in this field, where people write them in several.
     """
 
     name: str
@@ -75,6 +139,14 @@ class Manifest:
     records: FileManifest
     aside_pattern: str = ""
     parent_names: bool = False
+    facet: str = ""
+    facet_name: str = ""
+    paths: bool = False
+    spelling: str = ""
+
+    def is_aside(self, term: str) -> bool:
+        """Returns whether no record can have ``term``."""
+        return bool(self.aside_pattern) and re.fullmatch(self.aside_pattern, term) is not None
 
     @property
     def is_one_file(self) -> bool:
@@ -91,6 +163,7 @@ def manifests() -> Mapping[str, Manifest]:
         if entry.name.endswith(".toml"):
             values: dict[str, Any] = tomllib.loads(entry.read_text(encoding="utf-8"))
             for part in ("ontology", "records"):
-                values[part] = FileManifest(**values[part])
+                releases = tuple(Release(**release) for release in values[part].pop("releases", ()))
+                values[part] = FileManifest(**values[part], releases=releases)
             found.append(Manifest(**values))
     return {manifest.domain: manifest for manifest in sorted(found, key=lambda m: (m.place, m.domain))}

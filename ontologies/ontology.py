@@ -8,12 +8,13 @@ Retired ids and alternative ids have no number: they only resolve to one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from .iris import PLAIN_TAG, IriTable, spelled_ids
 from .report import LoadReport
 from .strings import StringColumn
 
@@ -26,10 +27,11 @@ IntArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Synonym:
-    """Another name of a term; ``scope`` is one of ``SCOPES``."""
+    """Another name of a term; ``scope`` is one of ``SCOPES``, ``language`` its tag, empty where none is stated."""
 
     text: str
     scope: str
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,15 +126,17 @@ class Ontology:
         placeholder: bool ``[T]``.
         parent_ptr: int32 ``[T + 1]``; ``parents[parent_ptr[i]:parent_ptr[i + 1]]`` are the direct is-a parents of i.
         parents: int32 ``[edges]``, sorted within a term, each parent once, no self-loop, acyclic.
-        synonym_ptr: int32 ``[T + 1]`` into the two synonym columns.
+        synonym_ptr: int32 ``[T + 1]`` into the three synonym columns.
         synonym_texts: the synonyms.
         synonym_scopes: uint8 ``[synonyms]``, number in ``SCOPES``.
+        synonym_languages: their language tags, or empty.
         relations: int32 ``[relations, 3]``: subject, number in ``relation_ids``, object; sorted, each once.
         relation_ids: ids of the typed relations, code-point order.
         relation_names: their names, "" where the file gives none.
         retired: retired and alternative ids.
         header: header tags and their values, as read.
         report: what the reader noticed.
+        marks: what the source says of single terms, such as ``abstract``: ids of the terms so marked, code-point order.
     """
 
     name: str
@@ -148,12 +152,14 @@ class Ontology:
     synonym_ptr: IntArray
     synonym_texts: StringColumn
     synonym_scopes: npt.NDArray[np.uint8]
+    synonym_languages: StringColumn
     relations: IntArray
     relation_ids: tuple[str, ...]
     relation_names: tuple[str, ...]
     retired: Mapping[str, Retired]
     header: Mapping[str, tuple[str, ...]]
     report: LoadReport
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in (
@@ -198,9 +204,19 @@ class Ontology:
         """Prefixes of the live ids, such as ``HP``."""
         return frozenset(i.split(":", 1)[0] for i in self.ids if ":" in i)
 
+    @cached_property
+    def iris(self) -> IriTable:
+        """Web addresses of the ids, and back."""
+        return IriTable.from_header(self.header)
+
     def resolve(self, asked: str) -> Resolution:
-        """Returns what ``asked`` stands for today. Ids are case-sensitive; nothing is guessed."""
+        """Returns what an id, or its web address, stands for today. Both are case-sensitive; nothing is guessed."""
         index = self.number.get(asked)
+        if index is None and asked not in self.retired:
+            ids = spelled_ids(asked, self.iris, self.header.get(PLAIN_TAG, ()))
+            known = next((i for i in ids if i in self.number or i in self.retired), None)
+            if known is not None:
+                return replace(self.resolve(known), asked=asked)
         if index is not None:
             if self.placeholder[index]:
                 return Resolution(asked, "placeholder", path=(asked,))
@@ -219,7 +235,7 @@ class Ontology:
     def synonyms_of(self, index: int) -> Iterator[Synonym]:
         """Yields the synonyms of term ``index`` in file order."""
         for i in range(int(self.synonym_ptr[index]), int(self.synonym_ptr[index + 1])):
-            yield Synonym(self.synonym_texts[i], SCOPES[self.synonym_scopes[i]])
+            yield Synonym(self.synonym_texts[i], SCOPES[self.synonym_scopes[i]], self.synonym_languages[i])
 
     def term(self, id_or_index: str | int) -> Term:
         """Returns the term with the given id or number.

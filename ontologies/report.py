@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 
 from ..errors import ParseError
 
-__all__ = ["Entry", "LoadReport", "Tally"]
+__all__ = ["Entry", "FileLines", "LoadReport", "Tally"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Entry:
         path: the file as the caller named it.
         lines: line numbers, counted from 1; empty where a line makes no sense.
         ids: ids concerned.
-        where: JSON path inside the file, for formats without lines.
+        where: JSON path inside the file, for formats without lines; the one file that the lines are of, of several.
     """
 
     severity: str
@@ -35,7 +35,7 @@ class Entry:
     where: str = ""
 
     def __str__(self) -> str:
-        place = self.path + "".join(f":{n}" for n in self.lines[:1]) + (f" {self.where}" if self.where else "")
+        place = self.path + (f" {self.where}" if self.where else "") + "".join(f":{n}" for n in self.lines[:1])
         return f"{place}: {self.severity}: {self.message}"
 
 
@@ -46,11 +46,14 @@ class LoadReport:
     Args:
         path: file named in the entries.
         strict: when true, the first warning or error raises ParseError instead of being recorded.
+        place_of: for formats without lines, and for several files read as one, what a line number given here stands
+            for: a place, and a line in it or 0. Of several places the first one counts.
     """
 
     path: str
     strict: bool = False
     entries: list[Entry] = field(default_factory=list)
+    place_of: Callable[[int], tuple[str, int]] | None = None
 
     def note(
         self, kind: str, message: str, lines: Iterable[int] = (), ids: Iterable[str] = (), where: str = ""
@@ -74,6 +77,10 @@ class LoadReport:
         self, severity: str, kind: str, message: str, lines: Iterable[int], ids: Iterable[str], where: str
     ) -> None:
         entry = Entry(severity, kind, message, self.path, tuple(lines), tuple(ids), where)
+        if self.place_of is not None and entry.lines:
+            places = [self.place_of(number) for number in entry.lines]
+            mine = tuple(line for place, line in places if line and place == places[0][0])
+            entry = replace(entry, lines=mine, where=where or places[0][0])
         if self.strict and severity != "note":
             raise _refusal(entry)
         self.entries.append(entry)
@@ -136,6 +143,26 @@ class LoadReport:
         )
 
 
+class FileLines:
+    """Numbers for the lines of several files that are read as one, for a report whose ``place_of`` is that of this.
+
+    >>> lines = FileLines()
+    >>> lines.place_of(lines.number("a.xml", 12))
+    ('a.xml', 12)
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+
+    def number(self, file: str, line: int) -> int:
+        """Returns the number that stands for a line, from 1, of a file."""
+        return (self._files.setdefault(file, len(self._files)) << 32) + line
+
+    def place_of(self, number: int) -> tuple[str, int]:
+        """Returns the file and the line that a number stands for."""
+        return list(self._files)[number >> 32], number & 0xFFFFFFFF
+
+
 class Tally:
     """Notes that many lines of a file share, told once each with all their lines."""
 
@@ -155,7 +182,11 @@ class Tally:
 def _refusal(entry: Entry) -> ParseError:
     """Returns the error by which a strict reader refuses a file for ``entry``."""
     line = min(entry.lines, default=None)
-    place = f" ({entry.path} line {line})" if line is not None else ""
+    at = [
+        *([entry.where or entry.path] if entry.where or line is not None else []),
+        *([f"line {line}"] if line else []),
+    ]
+    place = f" ({' '.join(at)})" if at else ""
     return ParseError(
         f"strict reading of {entry.path}",
         f"{entry.message}{place}",

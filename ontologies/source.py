@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import tarfile
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -19,13 +20,19 @@ from ..errors import DataMissing, ParseError
 from .magic import packed_as
 from .report import LoadReport
 
-__all__ = ["Source", "SourceLike", "archive_members", "decode_lines", "peek", "read_source"]
+__all__ = [
+    "BZIP2", "GZIP", "UNPACKING_FAULTS", "XZ", "ZIP", "Source", "SourceLike", "archive_members", "decode_lines",
+    "is_litter", "is_tar", "peek", "read_source",
+]  # fmt: skip
 
-_GZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
-_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # the second one begins an archive without files
+GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
+ZIP = b"PK\x03\x04", b"PK\x05\x06"  # the second one begins an archive without files
+_TAR_AT, _TAR = 257, b"ustar"
 # Beside the documented ones: bz2 raises ValueError where the stream ends early, zipfile raises RuntimeError for an
 # encrypted member and NotImplementedError (one of its kinds) for an unknown method.
-_UNPACKING_FAULTS = (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+UNPACKING_FAULTS = (
+    OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError
+)  # fmt: skip
 _LAYERS = 2  # a gzip file in a zip archive is common; more layers than that are an accident or an attack
 
 
@@ -66,7 +73,7 @@ class Source:
             return _unpack(self.raw, self.path)
         except ParseError:
             raise
-        except _UNPACKING_FAULTS as fault:
+        except UNPACKING_FAULTS as fault:
             raise ParseError(
                 f"read {self.path}",
                 f"the compressed data is damaged or incomplete ({fault})",
@@ -114,13 +121,17 @@ def archive_members(archive: zipfile.ZipFile) -> list[str]:
 
     Folders, hidden files (a part of the name begins with a full stop) and the ``__MACOSX`` folder are passed over.
     """
-
-    def is_litter(name: str) -> bool:
-        return name.endswith("/") or any(
-            p == "__MACOSX" or p[:1] == "." for p in name.split("/") if p not in (".", "..")
-        )
-
     return [name for name in archive.namelist() if not is_litter(name)]
+
+
+def is_tar(content: bytes) -> bool:
+    """Returns whether ``content``, or its beginning, is that of a tar archive."""
+    return content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+
+
+def is_litter(name: str) -> bool:
+    """Returns whether a name in an archive is that of a folder, a hidden file or the ``__MACOSX`` folder."""
+    return name.endswith("/") or any(p == "__MACOSX" or p[:1] == "." for p in name.split("/") if p not in (".", ".."))
 
 
 def peek(path: Path, size: int = 65536) -> bytes:
@@ -130,29 +141,30 @@ def peek(path: Path, size: int = 65536) -> bytes:
             magic = file.read(6)
             file.seek(0)
             opened: io.BufferedIOBase | BinaryIO | IO[bytes] = file
-            if magic[:2] == _GZIP:
+            if magic[:2] == GZIP:
                 opened = gzip.GzipFile(fileobj=file)
-            elif magic == _XZ:
+            elif magic == XZ:
                 opened = lzma.LZMAFile(file)  # noqa: SIM115 - the file below it is closed by the with
-            elif magic[:3] == _BZIP2:
+            elif magic[:3] == BZIP2:
                 opened = bz2.BZ2File(file)
-            elif magic[:4] in _ZIP:
+            elif magic[:4] in ZIP:
                 with zipfile.ZipFile(file) as archive:
                     names = archive_members(archive)
                     return archive.open(names[0]).read(size) if names else b""
             return opened.read(size)
-    except _UNPACKING_FAULTS:
+    except UNPACKING_FAULTS:
         return b""
 
 
-def decode_lines(content: bytes, report: LoadReport) -> list[str]:
+def decode_lines(content: bytes, report: LoadReport, *, first: int = 1) -> list[str]:
     """Returns the lines of ``content`` without their ends.
 
     UTF-8 unless a byte-order mark says UTF-16; the machine's own encoding plays no part. Bytes that are not UTF-8 are
     replaced and NUL characters are left out, with one warning per line. Byte-order marks go wherever they begin or end
-    a line, as they do where files were joined.
+    a line, as they do where files were joined. ``first`` is the number of the first line in the file.
     """
-    encoding, shown = ("utf-16", "UTF-16") if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8", "UTF-8")
+    is_wide = first == 1 and content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding, shown = ("utf-16", "UTF-16") if is_wide else ("utf-8", "UTF-8")
     try:
         text, faulty = content.decode(encoding), False
     except UnicodeDecodeError:
@@ -161,7 +173,7 @@ def decode_lines(content: bytes, report: LoadReport) -> list[str]:
     if "\ufeff" in text:
         lines = [line.strip("\ufeff") for line in lines]
     if faulty or "\0" in text:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, first):
             if faulty and "\ufffd" in line:
                 report.warn("encoding", f"line {number} holds bytes that are not {shown}; they were replaced", [number])
             if "\0" in line:
@@ -186,33 +198,44 @@ def _unpack(raw: bytes, path: str) -> bytes:
         raise ParseError(
             f"read {path}",
             f"it is binary or compressed in a way that is not read ({packed})",
-            "Unpack it first; gzip, xz, bzip2 and zip are unpacked here.",
+            "Unpack it first; gzip, xz, bzip2, zip and tar are unpacked here.",
             path=path,
         )
     return raw
 
 
 def _is_packed(raw: bytes) -> bool:
-    return raw[:2] == _GZIP or raw[:6] == _XZ or raw[:3] == _BZIP2 or raw[:4] in _ZIP
+    return raw[:2] == GZIP or raw[:6] == XZ or raw[:3] == BZIP2 or raw[:4] in ZIP or is_tar(raw)
 
 
 def _unpack_once(raw: bytes, path: str) -> bytes:
     """Returns ``raw`` with one layer of compression taken off, or ``raw`` itself where there is none."""
-    if raw[:2] == _GZIP:
+    if raw[:2] == GZIP:
         return gzip.decompress(raw)
-    if raw[:6] == _XZ:
+    if raw[:6] == XZ:
         return lzma.decompress(raw)
-    if raw[:3] == _BZIP2:
+    if raw[:3] == BZIP2:
         return bz2.decompress(raw)
-    if raw[:4] in _ZIP:
+    if raw[:4] in ZIP:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = archive_members(archive)
             if len(members) != 1:
-                raise ParseError(
-                    f"read {path}",
-                    f"the zip archive holds {len(members) or 'no'} files",
-                    "Give an archive with one file, or the file itself.",
-                    path=path,
-                )
+                raise _not_one("zip", len(members), path)
             return archive.read(members[0])
+    if is_tar(raw):
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
+            files = [info for info in tar if info.isreg() and not is_litter(info.name)]
+            opened = tar.extractfile(files[0]) if len(files) == 1 else None
+            if opened is None:
+                raise _not_one("tar", len(files), path)
+            return opened.read()
     return raw
+
+
+def _not_one(kind: str, count: int, path: str) -> ParseError:
+    return ParseError(
+        f"read {path}",
+        f"the {kind} archive holds {count or 'no'} files",
+        "Give an archive with one file, or the file itself.",
+        path=path,
+    )

@@ -2,114 +2,38 @@
 
 Bundles of STIX 2.0 and 2.1 differ here in nothing that matters: the mark of the version is read nowhere, so that it may
 stand on the bundle, on its objects or on both. Types and properties that are not known are passed over and counted.
+
+Plain JSON and not the object store of the ``stix2`` package: that store needs some twenty times as long for a bundle of
+ATT&CK, refuses bundles with a stray property, and keeps several versions of one object side by side.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from ...errors import ParseError
+from ..json_source import json_of
 from ..magic import refusal
 from ..report import LoadReport
 from ..source import Source
+from .stix_object import KINDS, MATRIX, TECHNIQUE, UNKNOWN_TIME, StixObject, is_true, time_of, type_of
 
-__all__ = ["GROUP", "TACTIC", "TECHNIQUE", "StixBundle", "StixObject", "can_read", "counted", "listed", "read_bundle"]
+__all__ = ["StixBundle", "can_read", "counted", "listed", "read_bundle"]
 
-TECHNIQUE, TACTIC, GROUP = "attack-pattern", "x-mitre-tactic", "intrusion-set"
 _RELATIONSHIP, _COLLECTION = "relationship", "x-mitre-collection"
-_READ = frozenset({TECHNIQUE, TACTIC, GROUP, _RELATIONSHIP, _COLLECTION})
-
-# The name of the source decides, not the place in the list: the first reference is often a report, or CAPEC's id.
-_ID_SOURCES = frozenset({"mitre-attack", "mitre-ics-attack", "mitre-mobile-attack", "mitre-pre-attack"})
+_READ = KINDS | {_RELATIONSHIP, _COLLECTION, MATRIX}
 _DOMAINS = "x_mitre_domains"
 
 _SIGN = re.compile(
     r"[\s\ufeff]*\{(?=.*?(?:\"type\"\s*:\s*\"bundle\"|\"bundle--|\"[a-z][a-z0-9-]*--[0-9a-f]{8}-))", re.DOTALL
 )
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-_UNKNOWN_TIME = ("", "")
 _HEAD_BYTES = 65536
 _SHOWN = 8  # ids spelled out in a message; the entry holds all
-
-Time = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class StixObject:
-    """One object of a bundle.
-
-    Attributes:
-        id: its STIX id.
-        type: such as ``attack-pattern``.
-        values: its properties as read.
-        where: its place, such as ``objects[3]``, counted from 0.
-        position: the number in it.
-        former_ids: ATT&CK ids that older versions of it had and this one has not.
-    """
-
-    id: str
-    type: str
-    values: Mapping[str, Any]
-    where: str
-    position: int
-    former_ids: tuple[str, ...] = ()
-
-    def text(self, name: str) -> str:
-        """Returns a property that is a text, without blanks around it; empty where there is none."""
-        value = self.values.get(name)
-        return value.strip() if isinstance(value, str) else ""
-
-    def texts(self, name: str) -> list[str]:
-        """Returns the texts in a property that is a list; none where there is no list."""
-        value = self.values.get(name)
-        return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-    def parts(self, name: str) -> list[Mapping[str, Any]]:
-        """Returns the objects in a property that is a list; none where there is no list."""
-        value = self.values.get(name)
-        return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
-
-    @property
-    def retired(self) -> bool:
-        """Whether it is revoked or deprecated."""
-        return _is_true(self.values.get("revoked")) or _is_true(self.values.get("x_mitre_deprecated"))
-
-    @property
-    def time(self) -> Time:
-        """When it was last changed, as a pair that sorts by time."""
-        return _time(self.values.get("modified"))
-
-    @property
-    def attack_ids(self) -> list[str]:
-        """The ids that ATT&CK gives it, each once; nearly always one."""
-        found: dict[str, None] = {}
-        for reference in self.parts("external_references"):
-            given = reference.get("external_id")
-            if reference.get("source_name") in _ID_SOURCES and isinstance(given, str) and given.strip():
-                found[given.strip()] = None
-        return list(found)
-
-    @property
-    def key(self) -> str:
-        """Its first ATT&CK id, or its STIX id where it has none."""
-        return next(iter(self.attack_ids), self.id)
-
-    @property
-    def references(self) -> list[str]:
-        """Name and address of each external reference without an ATT&CK id, each once."""
-        found: dict[str, None] = {}
-        for reference in self.parts("external_references"):
-            if reference.get("source_name") not in _ID_SOURCES:
-                words = (reference.get(name) for name in ("source_name", "external_id", "url"))
-                found[" ".join(" ".join(word.split()) for word in words if isinstance(word, str))] = None
-        return [reference for reference in found if reference]
 
 
 @dataclass(frozen=True)
@@ -118,11 +42,13 @@ class StixBundle:
 
     Attributes:
         objects: by STIX id, in code-point order.
-        passed_over: number of objects of each type that is not read.
+        counts: number of objects of each type as they stand, all versions, also of types that are not read.
+        passed_over: the same of the types that are not read.
         changed: day of the newest change of any object, empty where no stamp can be read.
     """
 
     objects: Mapping[str, StixObject]
+    counts: Mapping[str, int]
     passed_over: Mapping[str, int]
     changed: str
 
@@ -135,11 +61,11 @@ class StixBundle:
         """The relationships, by STIX id."""
         return self.of_type(_RELATIONSHIP)
 
-    def between(self, kind: str, source: str, target: str) -> Iterator[tuple[StixObject, str, str]]:
-        """Yields the relationships of one kind between two types of objects, with the STIX ids of their ends."""
+    def links(self, kind: str, sources: Collection[str], target: str) -> Iterator[tuple[StixObject, str, str]]:
+        """Yields the relationships of one kind from some types of objects to one, with the STIX ids of their ends."""
         for found in self.relationships:
             ends = found.text("source_ref"), found.text("target_ref")
-            if found.text("relationship_type") == kind and (_type_of(ends[0]), _type_of(ends[1])) == (source, target):
+            if found.text("relationship_type") == kind and type_of(ends[0]) in sources and type_of(ends[1]) == target:
                 yield found, *ends
 
     @cached_property
@@ -170,17 +96,23 @@ def can_read(content: bytes) -> bool:
     return _SIGN.match(content.decode(encoding, "replace")) is not None
 
 
-def read_bundle(sources: Sequence[Source], report: LoadReport) -> StixBundle:
+def read_bundle(sources: Sequence[Source], report: LoadReport, *, also: Collection[str] = ()) -> StixBundle:
     """Returns the objects of one bundle or more; the order of the bundles plays no part.
 
     Of several versions of one object the newest counts, by time and not by text. Copies that differ in nothing but
     their ATT&CK domains are one object of all these domains.
 
+    Args:
+        sources: the bundles.
+        report: where faults are told.
+        also: types of objects to read beside those of an attack library.
+
     Raises:
         ParseError: a source is no STIX bundle, or its compression is damaged.
     """
+    wanted = _READ.union(also)
     versions: dict[str, list[StixObject]] = {}
-    passed_over: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     newest = ""
     several = len(sources) > 1
     for source in sorted(sources, key=lambda s: s.content_sha256) if several else sources:
@@ -190,17 +122,19 @@ def read_bundle(sources: Sequence[Source], report: LoadReport) -> StixBundle:
             if not isinstance(item, dict) or not isinstance(kind, str):
                 report.warn("no-object", f"{where} is no STIX object with a type; it was left out", where=where)
                 continue
-            newest = max(newest, _time(item.get("modified"))[0][:10])
-            if kind not in _READ:
-                passed_over[kind] += 1
-            elif isinstance(item.get("id"), str) and item["id"]:
+            newest = max(newest, time_of(item.get("modified"))[0][:10])
+            counts[kind] += 1
+            if kind not in wanted:
+                continue
+            if isinstance(item.get("id"), str) and item["id"]:
                 found = StixObject(item["id"], kind, item, where, number)
                 _check_marks(found, report)
                 versions.setdefault(found.id, []).append(found)
             else:
                 report.warn("no-id", f"{where}, of type {kind}, has no id; it was left out", where=where)
     objects = {stix_id: _newest(versions[stix_id], report) for stix_id in sorted(versions)}
-    return StixBundle(objects, dict(sorted(passed_over.items())), newest)
+    passed_over = {kind: counts[kind] for kind in sorted(counts) if kind not in wanted}
+    return StixBundle(objects, dict(sorted(counts.items())), passed_over, newest)
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -225,23 +159,10 @@ def _items(source: Source, report: LoadReport) -> list[Any]:
             otherwise=", which is no STIX bundle",
             do="Give a STIX 2.0 or 2.1 bundle: one JSON object with a list of objects.",
         )
-    found, line = "", None
-    bundle: Any = None
-    try:
-        bundle = json.loads(content)
-    except UnicodeDecodeError:
-        report.warn("encoding", "the file holds bytes that are not UTF-8; they were replaced")
-        try:
-            bundle = json.loads(content.decode("utf-8", "replace"))
-        except (ValueError, RecursionError) as fault:
-            found, line = f"it is no JSON ({fault})", getattr(fault, "lineno", None)
-    except (ValueError, RecursionError) as fault:  # beside bad JSON: numbers and nesting beyond all measure
-        found, line = f"it is no JSON ({fault})", getattr(fault, "lineno", None)
-    if not found and not (isinstance(bundle, dict) and isinstance(bundle.get("objects"), list)):
+    bundle = json_of(content, source.path, report, asked=asked)
+    if not (isinstance(bundle, dict) and isinstance(bundle.get("objects"), list)):
         found = "it is JSON without a list of objects, so no STIX bundle"
-    if found:
-        do = "Get the file again and compare its size with the publisher's." if line else "Give a STIX bundle."
-        raise ParseError(asked, found, do, path=source.path, line=line)
+        raise ParseError(asked, found, "Give a STIX bundle.", path=source.path)
     if bundle.get("type") != "bundle":
         report.warn("no-bundle", f"the type of {source.path} is {bundle.get('type')!r}; it was read as a bundle")
     objects: list[Any] = bundle["objects"]
@@ -276,7 +197,7 @@ def _newest(versions: list[StixObject], report: LoadReport) -> StixObject:
         message = f"copies of {label} at {places} differ in their ATT&CK domains; it is in {' and '.join(domains)}"
         report.note("merged-domains", message, ids=ids, where=first.where)
         return replace(first, values={**first.values, _DOMAINS: domains})
-    same = "no time stamp that can be read" if latest == _UNKNOWN_TIME else "the same time stamp"
+    same = "no time stamp that can be read" if latest == UNKNOWN_TIME else "the same time stamp"
     message = f"{label} stands at {places} with {same} but other content; {first.where} is used"
     report.warn("same-stamp", message, ids=ids, where=first.where)
     return first
@@ -286,32 +207,10 @@ def _without_domains(found: StixObject) -> dict[str, Any]:
     return {name: value for name, value in found.values.items() if name != _DOMAINS}
 
 
-def _time(stamp: object) -> Time:
-    """Returns a time stamp as a pair that sorts by time: seconds, then the decimals, of which there may be any."""
-    parts = _STAMP.fullmatch(stamp) if isinstance(stamp, str) else None
-    if parts is None:
-        return _UNKNOWN_TIME
-    seconds, decimals, zone = parts[1], (parts[2] or "").rstrip("0"), parts[3]
-    if zone != "Z":
-        try:
-            seconds = datetime.fromisoformat(seconds + zone).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        except (ValueError, OverflowError):
-            return _UNKNOWN_TIME
-    return seconds, decimals
-
-
 def _check_marks(found: StixObject, report: LoadReport) -> None:
     for name in ("revoked", "x_mitre_deprecated"):
         value = found.values.get(name)
         if value is not None and not isinstance(value, bool):
-            meaning = "retired" if _is_true(value) else "not retired"
+            meaning = "retired" if is_true(value) else "not retired"
             message = f"{name} of {found.key} is {value!r:.40}, neither true nor false; read as {meaning}"
             report.warn("bad-boolean", message, ids=[found.key], where=found.where)
-
-
-def _is_true(value: object) -> bool:
-    return value is True or (value is not None and str(value).strip().lower() in ("true", "1"))
-
-
-def _type_of(stix_id: str) -> str:
-    return stix_id.partition("--")[0]

@@ -20,8 +20,10 @@ from ..source import SourceLike, decode_lines, read_source
 from ..strings import StringColumn
 from .branches import aspects_by_branch
 from .frequency import read_frequency
+from .hpoa_attributes import hpoa_attributes, undated
 from .hpoa_header import REQUIRED, check_columns, describe, find_header, find_repeats, made_with, read_meta
 from .model import ASPECTS, EVIDENCE_FIELDS, Interned, Records
+from .notices import Notices, its_rows, join_shown
 from .pool import Pooled, Rows, pool
 from .qualifier import NEGATED, UNCLEAR, read_qualifier
 from .tab import BrokenLine, Table, read_table
@@ -94,15 +96,16 @@ class _Reading:
         self.width = len(columns)
         self.ontology = ontology
         self.meta = read_meta(lines[:header])
-        self.entries: list[tuple[str, str, str, list[int], tuple[str, ...]]] = []
-        self.sorted: dict[str, tuple[Int64, Int64]] = {}
         repeats = find_repeats(lines, header + 1, columns, path)
-        if repeats:
-            self._note("repeated-header", "the column header stands here again; skipped", [at + 1 for at in repeats])
         rows = list(lines)
         for at in repeats:
             rows[at] = ""
         self.table: Table = read_table(rows, header + 1, columns, _USED, REQUIRED)
+        self.told = Notices(self.table)
+        if repeats:
+            self.told.note(
+                "repeated-header", "the column header stands here again; skipped", [at + 1 for at in repeats]
+            )
 
     def records(self, sha256: str, report: LoadReport) -> Records:
         """Returns the records and writes the entries into ``report``."""
@@ -110,11 +113,11 @@ class _Reading:
         self._report_broken()
         keys = tuple(sorted(key for key in values["key"] if key))
         place = {key: i for i, key in enumerate(keys)}
-        record = self._map("key", [place.get(key, -1) for key in values["key"]])
+        record = self.told.by_text("key", [place.get(key, -1) for key in values["key"]])
         names = self._names(record, keys)
-        term = self._map("term", self._resolve())
-        aspect = self._map("aspect", self._aspects())
-        sense = self._map("qualifier", self._senses())
+        term = self.told.by_text("term", self.told.resolve("term", self.ontology))
+        aspect = self.told.by_text("aspect", self._aspects())
+        sense = self.told.by_text("qualifier", self._senses())
         shares = [read_frequency(text, self.ontology) for text in values["frequency"]]
         usable = np.flatnonzero((record >= 0) & (term >= 0) & (aspect >= 0) & (sense != UNCLEAR))
         usable = self._file_by_branch(usable, term, aspect)
@@ -135,10 +138,11 @@ class _Reading:
         pooled = pool(rows, record_count=len(keys), term_count=len(self.ontology))
         self._report_pooling(rows, pooled, usable, keys, [s.fault for s in shares])
         self._report_release()
-        for severity, kind, message, lines, ids in sorted(self.entries, key=lambda e: e[3][:1]):
-            (report.note if severity == "note" else report.warn)(kind, message, lines, ids)
+        self._report_undated()
+        self.told.tell(report)
 
         kept = usable[pooled.kept]
+        in_order = np.sort(kept)
         return Records(
             name="hpoa",
             version=self.meta.get("version") or self.meta.get("date", ""),
@@ -155,27 +159,8 @@ class _Reading:
                 "description": Interned.blank(len(kept)),
             },
             report=report,
+            attributes=hpoa_attributes(keys, record[in_order], {c: codes[c][in_order] for c in _TEXTS}, values),
         )
-
-    def _note(self, kind: str, message: str, lines: list[int], ids: tuple[str, ...] = ()) -> None:
-        self.entries.append(("note", kind, message, lines, ids))
-
-    def _warn(self, kind: str, message: str, lines: list[int], ids: tuple[str, ...] = ()) -> None:
-        self.entries.append(("warning", kind, message, lines, ids))
-
-    def _map(self, column: str, numbers: list[int]) -> Int32:
-        """Turns the codes of a column into the numbers that its distinct texts stand for."""
-        return np.array([*numbers, -1], np.int32)[self.table.codes[column]]
-
-    def _lines(self, column: str, code: int) -> list[int]:
-        """Lines whose field in ``column`` has this code."""
-        if column not in self.sorted:  # so that a file whose every row is at fault takes no quadratic time
-            codes = self.table.codes[column]
-            order = np.argsort(codes, kind="stable")
-            self.sorted[column] = order, np.searchsorted(codes[order], np.arange(len(self.table.values[column]) + 1))
-        order, ptr = self.sorted[column]
-        found: list[int] = self.table.line[order[ptr[code] : ptr[code + 1]]].tolist()
-        return found
 
     def _report_broken(self) -> None:
         self._report_widths(self.table.broken, "left out")
@@ -183,8 +168,8 @@ class _Reading:
         self._report_widths([b for b in self.table.uneven if b.found > self.width], "the columns beyond are ignored")
         for column, what in (("key", "disease id"), ("term", "term id")):
             if "" in self.table.values[column]:
-                for line in self._lines(column, self.table.values[column].index("")):
-                    self._warn("empty-id", f"the row has no {what}; left out", [line])
+                for line in self.told.lines(column, self.table.values[column].index("")):
+                    self.told.warn("empty-id", f"the row has no {what}; left out", [line])
 
     def _report_widths(self, uneven: list[BrokenLine], what: str) -> None:
         widths: dict[int, list[int]] = defaultdict(list)
@@ -192,19 +177,21 @@ class _Reading:
             widths[line.found].append(line.line)
         for found, lines in widths.items():
             have = "the line has" if len(lines) == 1 else f"{len(lines)} lines have"
-            self._warn("columns", f"{have} {found} columns, and the header has {self.width}; {what}", lines)
+            self.told.warn("columns", f"{have} {found} columns, and the header has {self.width}; {what}", lines)
 
     def _report_lost(self, record: Int32, usable: Int64, keys: tuple[str, ...]) -> None:
         """Reports what is left without any row: diseases, all of them in one entry, or the whole file."""
         count = len(self.table) + len(self.table.broken)
         if not len(usable):
             message = f"no row can be used, of {count} there" if count else "there is no row below the column header"
-            self._warn("no-rows", message, [self.header + 1])
+            self.told.warn("no-rows", message, [self.header + 1])
         lost = np.bincount(record[usable], minlength=len(keys)) == 0
         ids = tuple(keys[i] for i in np.flatnonzero(lost).tolist())
         if ids:
             lines = self.table.line[(record >= 0) & np.append(lost, False)[record]].tolist()
-            self._note("no-usable-row", f"no row of {_join(ids)} can be used; no annotation is left", lines, ids)
+            self.told.note(
+                "no-usable-row", f"no row of {join_shown(ids)} can be used; no annotation is left", lines, ids
+            )
 
     def _names(self, record: Int32, keys: tuple[str, ...]) -> list[str]:
         """Finds the first name of each record that is not blank."""
@@ -219,31 +206,10 @@ class _Reading:
             if len(rows) > 1:
                 others = ", ".join(repr(values[codes[row]]) for row in rows)
                 lines = self.table.line[rows].tolist()
-                self._note("several-names", f"{keys[number]} has {len(rows)} names, {others}; the first is used", lines)
-        return [values[codes[found[i][0]]] if i in found else "" for i in range(len(keys))]
-
-    def _resolve(self) -> list[int]:
-        """Numbers of the terms that the ids of the file stand for today, -1 where there is none."""
-        numbers: list[int] = []
-        for code, asked in enumerate(self.table.values["term"]):
-            found = self.ontology.resolve(asked)
-            numbers.append(found.index)
-            if not asked or found.status == "live":
-                continue
-            lines = self._lines("term", code)
-            if found.used is not None:
-                self._note(
-                    "old-id", f"{asked} is an old id of {found.used}, which is used instead", lines, (asked, found.used)
+                self.told.note(
+                    "several-names", f"{keys[number]} has {len(rows)} names, {others}; the first is used", lines
                 )
-            elif found.status == "retired":
-                hint = f"; candidates: {', '.join(found.candidates)}" if found.candidates else ""
-                message = f"{asked} is retired without one replacement{hint}; {_rows(lines)} left out"
-                self._warn("retired-id", message, lines, (asked, *found.candidates))
-            else:
-                why = "named but never defined" if found.status == "placeholder" else "unknown"
-                message = f"{asked} is {why} in {self.ontology.label}; {_rows(lines)} left out"
-                self._warn("unknown-id", message, lines, (asked,))
-        return numbers
+        return [values[codes[found[i][0]]] if i in found else "" for i in range(len(keys))]
 
     def _aspects(self) -> list[int]:
         numbers: list[int] = []
@@ -251,9 +217,11 @@ class _Reading:
             number = _ASPECT_LETTERS.get(letter.upper(), -1)
             numbers.append(number)
             if number < 0:
-                lines = self._lines("aspect", code)
+                lines = self.told.lines("aspect", code)
                 known = ", ".join(_ASPECT_LETTERS)
-                self._warn("unknown-aspect", f"aspect {letter!r} is not one of {known}; {_rows(lines)} left out", lines)
+                self.told.warn(
+                    "unknown-aspect", f"aspect {letter!r} is not one of {known}; {its_rows(lines)} left out", lines
+                )
         return numbers
 
     def _senses(self) -> list[int]:
@@ -263,12 +231,12 @@ class _Reading:
             senses.append(found.sense)
             if not found.severity:
                 continue
-            lines = self._lines("qualifier", code)
+            lines = self.told.lines("qualifier", code)
             message = f"qualifier {text!r} {found.remark}"
             if found.sense == UNCLEAR:
-                message += f"; {_rows(lines)} left out"
+                message += f"; {its_rows(lines)} left out"
             kind = "qualifier" if found.sense == NEGATED else "unknown-qualifier"
-            (self._note if found.severity == "note" else self._warn)(kind, message, lines)
+            (self.told.note if found.severity == "note" else self.told.warn)(kind, message, lines)
         return senses
 
     def _file_by_branch(self, usable: Int64, term: Int32, aspect: Int32) -> Int64:
@@ -283,8 +251,8 @@ class _Reading:
         for number, lines in groups.items():
             term_id, home = self.ontology.ids[number], int(branch[number])
             what = f"read under {ASPECTS[home]}, outside matching" if home >= 0 else "left out, since no aspect fits"
-            message = f"{term_id} has aspect P but is no phenotypic abnormality; {_rows(lines)} {what}"
-            self._warn("branch", message, lines, (term_id,))
+            message = f"{term_id} has aspect P but is no phenotypic abnormality; {its_rows(lines)} {what}"
+            self.told.warn("branch", message, lines, (term_id,))
         self._warn_stray_signs(usable[(aspect[usable] > 0) & (branch[term[usable]] == 0)], term, aspect)
         aspect[moved] = branch[term[moved]]
         return usable[aspect[usable] >= 0]
@@ -297,7 +265,7 @@ class _Reading:
         for (number, kind), lines in groups.items():
             term_id = self.ontology.ids[number]
             message = f"{term_id} is a phenotypic abnormality but has the aspect of {ASPECTS[kind]}; outside matching"
-            self._warn("branch", message, lines, (term_id,))
+            self.told.warn("branch", message, lines, (term_id,))
 
     def _report_pooling(
         self, rows: Rows, pooled: Pooled, usable: Int64, keys: tuple[str, ...], faults: list[str]
@@ -312,17 +280,21 @@ class _Reading:
             lines = line[group].tolist()
             is_equal = len({self.lines[number - 1] for number in lines}) == 1
             how = "are exactly equal" if is_equal else "say the same in different words"
-            self._note("copied-row", f"{ids[0]} and {ids[1]}: {len(group)} rows {how}; they count once", lines, ids)
+            self.told.note("copied-row", f"{ids[0]} and {ids[1]}: {len(group)} rows {how}; they count once", lines, ids)
         for group in pooled.conflicts:
             ids = pair(group[0])
             lines = line[group].tolist()
-            message = f"{ids[0]} has {ids[1]} both with and without NOT, lines {_join(lines)}; it is kept as positive"
-            self._warn("conflict", message, lines, ids)
+            message = (
+                f"{ids[0]} has {ids[1]} both with and without NOT, lines {join_shown(lines)}; it is kept as positive"
+            )
+            self.told.warn("conflict", message, lines, ids)
         for group in pooled.mixed:
             ids = pair(group[0])
             lines = line[group].tolist()
-            message = f"{ids[0]} has {ids[1]} with a share of 0 and with one above, lines {_join(lines)}; it occurs"
-            self._note("mixed-share", message, lines, ids)
+            message = (
+                f"{ids[0]} has {ids[1]} with a share of 0 and with one above, lines {join_shown(lines)}; it occurs"
+            )
+            self.told.note("mixed-share", message, lines, ids)
         texts, codes = self.table.values["frequency"], self.table.codes["frequency"][usable]
         faulty = np.array([bool(fault) for fault in faults], np.bool_)[codes]
         denied = rows.negated & (rows.high > 0)
@@ -330,23 +302,18 @@ class _Reading:
             ids, text = pair(row), texts[codes[row]]
             if denied[row]:
                 message = f"{ids[0]} has {ids[1]} with NOT and frequency {text!r}; the frequency is not used"
-                self._warn("negated-frequency", message, [int(line[row])], ids)
+                self.told.warn("negated-frequency", message, [int(line[row])], ids)
             else:
                 message = f"frequency {text!r} of {ids[1]} in {ids[0]} cannot be used: {faults[codes[row]]}"
-                self._warn("frequency", message, [int(line[row])], ids)
+                self.told.warn("frequency", message, [int(line[row])], ids)
+
+    def _report_undated(self) -> None:
+        for code, text in enumerate(self.table.values["biocuration"]):
+            if undated(text):
+                lines = self.told.lines("biocuration", code)
+                self.told.note("date", f"biocuration {text!r} has in brackets what is no day like [2009-02-17]", lines)
 
     def _report_release(self) -> None:
         made, here = made_with(self.meta), self.ontology.version
         if made and here and made != here:
-            self._note("release", f"the annotations were made with HPO {made}, not {here}", [])
-
-
-def _rows(lines: list[int]) -> str:
-    return f"its {len(lines)} rows are" if len(lines) != 1 else "its row is"
-
-
-def _join(things: Sequence[object]) -> str:
-    shown = [str(thing) for thing in things[:6]]
-    if len(things) > len(shown):
-        return f"{', '.join(shown)} and {len(things) - len(shown)} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+            self.told.note("release", f"the annotations were made with HPO {made}, not {here}", [])

@@ -3,60 +3,96 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 
 from ...errors import ArtifactError
 from ..compiled import load_compiled, store_compiled
 from ..ontology import Ontology
 from ..readers.stix_bundle import can_read as is_stix
 from ..source import Source, SourceLike, read_source
+from ..stream import head_of
+from .gaf import can_read as is_gaf
+from .gaf import read_gaf
+from .hpoa import can_read as is_hpoa
 from .hpoa import read_hpoa
 from .model import Records
-from .stix import read_groups
+from .patents import can_read as are_patents
+from .patents import read_patents
+from .stix import read_actors
+from .tables import is_table, read_table_records
+from .xbrl_filings import read_any_filings
 
 __all__ = ["load_records"]
 
 _HEAD_BYTES = 65536
 _KIND = "records"
-_LAYOUT = 4  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
+_LAYOUT = 7  # raise it whenever a reader gives another table for the same file, or to_arrays another set of arrays
 
 
 def load_records(
-    source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None, cache: bool = True
+    source: SourceLike,
+    ontology: Ontology,
+    *,
+    kind: str = "",
+    strict: bool = False,
+    name: str | None = None,
+    cache: bool = True,
+    columns: Mapping[str, Sequence[str]] | None = None,
 ) -> Records:
     """Returns the annotation records in a file, from a compiled file where one of the same content exists.
 
-    A STIX bundle gives the groups of ATT&CK, anything else is read as a phenotype.hpoa.
+    A STIX bundle gives the groups, software or campaigns of ATT&CK, a GAF file gene products, patent data patents,
+    filings with the SEC filings, a table with columns for a key and for terms its rows; anything else is read as a
+    phenotype.hpoa.
 
     Args:
         source: path, bytes or binary file, perhaps compressed.
         ontology: the ontology whose terms the records name.
+        kind: which of the kinds of records in the file, such as ``campaign``, or of evidence, such as ``experimental``;
+            the usual one where it is empty.
         strict: refuse the file at its first warning instead of reporting it.
         name: name for reports, where ``source`` has none.
         cache: use and write the compiled file.
+        columns: the file is a table, and these are its columns as ``named`` of ``guess_columns``.
 
     Raises:
         ParseError: the file cannot be read, or ``strict`` met a fault.
         DataMissing: there is no such file.
+        QueryError: it has no such kind of records.
     """
     opened = read_source(source, name=name)
-    key = _key(opened, ontology)
+    key = _key(opened, ontology, f"{kind} {json.dumps(columns, sort_keys=True)}" if columns else kind)
     found = _load(key, opened.path, ontology) if cache else None
     # The report of a clean file is the same in both modes; a faulty one must be read again to raise its first fault.
     if found is not None and not (strict and (found.report.warnings or found.report.errors)):
         found.report.strict = strict
         return found
-    if is_stix(opened.content()[:_HEAD_BYTES]):
-        records = read_groups(opened, ontology, strict=strict)
+    head = head_of(opened, _HEAD_BYTES)
+    if columns:
+        records = read_table_records(opened, ontology, columns, strict=strict)
+    elif is_gaf(head):
+        records = read_gaf(opened, ontology, evidence=kind or "all", strict=strict)
+    elif are_patents(head):
+        records = read_patents(opened, ontology, strict=strict)
+    elif is_stix(head):
+        records = read_actors(opened, ontology, kind=kind or "group", strict=strict)
     else:
-        records = read_hpoa(opened.raw, ontology, strict=strict, name=opened.path)
+        found = read_any_filings(opened, ontology, strict=strict)
+        if found is not None:
+            records = found
+        elif not is_hpoa(head) and is_table(head, ontology):
+            records = read_table_records(opened, ontology, strict=strict)
+        else:
+            records = read_hpoa(opened.raw, ontology, strict=strict, name=opened.path)
     if cache:
         store_compiled(_KIND, key, records.to_arrays())
     return records
 
 
-def _key(source: Source, ontology: Ontology) -> str:
+def _key(source: Source, ontology: Ontology, kind: str) -> str:
     """Everything that the numbers in a table depend on."""
-    parts = (f"{_KIND} {_LAYOUT}", source.raw_sha256, ontology.sha256, str(len(ontology)))
+    parts = (f"{_KIND} {_LAYOUT} {kind}".rstrip(), source.raw_sha256, ontology.sha256, str(len(ontology)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

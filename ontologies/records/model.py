@@ -11,9 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
 from math import isnan
-from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +20,8 @@ from ...errors import ArtifactError, FingerprintMismatch, UnknownKey
 from ..ontology import Ontology
 from ..report import LoadReport
 from ..strings import StringColumn
+from .attributes import Attributes
+from .columns import Arrays, Int32, Interned, strings_of, typed
 from .frequency import Frequency
 
 __all__ = ["ASPECTS", "EVIDENCE_FIELDS", "Annotation", "EvidenceRow", "Interned", "Record", "Records"]
@@ -34,10 +34,7 @@ EVIDENCE_FIELDS = (
 )  # fmt: skip
 """Text columns of an evidence row; a source fills those that it has."""
 
-Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
-Arrays = Mapping[str, npt.NDArray[np.generic]]
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 _ARRAYS = ("ptr", "term", "aspect", "excluded", "low", "high", "numerator", "denominator", "row_ptr", "line")
 
@@ -89,11 +86,13 @@ class Record:
         key: its id.
         name: its name, or empty.
         annotations: ordered by aspect, then by term id.
+        attributes: what the source says of it as a whole, such as its dates: by name, texts in file order.
     """
 
     key: str
     name: str
     annotations: tuple[Annotation, ...]
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def positive(self) -> tuple[str, ...]:
@@ -114,32 +113,6 @@ class Record:
         if name not in ASPECTS:
             raise ValueError(f"aspect {name!r} is not one of {', '.join(ASPECTS)}")
         return tuple(a for a in self.annotations if a.aspect == name)
-
-
-@dataclass(frozen=True, eq=False)
-class Interned:
-    """A text column in which each distinct text is held once.
-
-    Attributes:
-        codes: int32 ``[rows]``, number in ``values``.
-        values: distinct texts.
-    """
-
-    codes: Int32
-    values: StringColumn
-
-    @classmethod
-    def blank(cls, rows: int) -> Interned:
-        """Returns a column of empty texts, for what a source does not have."""
-        return cls(np.zeros(rows, np.int32), StringColumn.from_strings([""]))
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The distinct texts, decoded once."""
-        return tuple(self.values)
-
-    def __getitem__(self, row: int) -> str:
-        return self.texts[int(self.codes[row])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +140,7 @@ class Records:
         line: int32 ``[E]``, line in the source, from 1, or position of a relationship, from 0.
         evidence: one text column ``[E]`` for each of ``EVIDENCE_FIELDS``.
         report: what the reader noticed.
+        attributes: what the source says of each record as a whole, such as its dates.
     """
 
     name: str
@@ -189,6 +163,7 @@ class Records:
     line: Int32
     evidence: Mapping[str, Interned]
     report: LoadReport = field(repr=False)
+    attributes: Attributes = field(default_factory=Attributes, repr=False)
 
     def __post_init__(self) -> None:
         for array in (*(getattr(self, n) for n in _ARRAYS), *(c.codes for c in self.evidence.values())):
@@ -237,7 +212,8 @@ class Records:
         if not 0 <= index < len(self.keys):
             raise IndexError(index)
         span = range(int(self.ptr[index]), int(self.ptr[index + 1]))
-        return Record(self.keys[index], self.names[index], tuple(self.annotation_at(i) for i in span))
+        annotations = tuple(self.annotation_at(i) for i in span)
+        return Record(self.keys[index], self.names[index], annotations, self.attributes.of(index))
 
     def annotation_at(self, index: int) -> Annotation:
         """Returns annotation number ``index`` of the table."""
@@ -297,6 +273,7 @@ class Records:
             "sha256": self.sha256,
             "ontology_version": self.ontology_version,
             "ontology_sha256": self.ontology_sha256,
+            "attributes": list(self.attributes),
             "report": self.report.to_json(),
         }
         arrays: dict[str, npt.NDArray[np.generic]] = {
@@ -308,11 +285,8 @@ class Records:
         }
         arrays.update({name: getattr(self, name) for name in _ARRAYS})
         for name in EVIDENCE_FIELDS:
-            column = self.evidence[name]
-            arrays[f"evidence_{name}"] = column.codes.astype(_narrow(len(column.values)))
-            arrays[f"evidence_{name}_values"] = column.values.blob_array
-            arrays[f"evidence_{name}_ends"] = column.values.ends
-        return arrays
+            arrays.update(self.evidence[name].to_arrays(f"evidence_{name}"))
+        return arrays | self.attributes.to_arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, ontology: Ontology, *, path: str) -> Records:
@@ -337,25 +311,20 @@ class Records:
                 ontology_version=str(meta["ontology_version"]),
                 ontology_sha256=str(meta["ontology_sha256"]),
                 term_ids=ontology.ids,
-                keys=tuple(_strings(arrays, "keys", "keys_ends")),
-                names=_strings(arrays, "names", "names_ends"),
-                ptr=_typed(arrays["ptr"], np.int32),
-                term=_typed(arrays["term"], np.int32),
-                aspect=_typed(arrays["aspect"], np.uint8),
-                excluded=_typed(arrays["excluded"], np.bool_),
-                low=_typed(arrays["low"], np.float64),
-                high=_typed(arrays["high"], np.float64),
-                numerator=_typed(arrays["numerator"], np.int32),
-                denominator=_typed(arrays["denominator"], np.int32),
-                row_ptr=_typed(arrays["row_ptr"], np.int32),
-                line=_typed(arrays["line"], np.int32),
-                evidence={
-                    name: Interned(
-                        _wide(arrays[f"evidence_{name}"]),
-                        _strings(arrays, f"evidence_{name}_values", f"evidence_{name}_ends"),
-                    )
-                    for name in EVIDENCE_FIELDS
-                },
+                keys=tuple(strings_of(arrays, "keys", "keys_ends")),
+                names=strings_of(arrays, "names", "names_ends"),
+                ptr=typed(arrays["ptr"], np.int32),
+                term=typed(arrays["term"], np.int32),
+                aspect=typed(arrays["aspect"], np.uint8),
+                excluded=typed(arrays["excluded"], np.bool_),
+                low=typed(arrays["low"], np.float64),
+                high=typed(arrays["high"], np.float64),
+                numerator=typed(arrays["numerator"], np.int32),
+                denominator=typed(arrays["denominator"], np.int32),
+                row_ptr=typed(arrays["row_ptr"], np.int32),
+                line=typed(arrays["line"], np.int32),
+                evidence={name: Interned.from_arrays(arrays, f"evidence_{name}") for name in EVIDENCE_FIELDS},
+                attributes=Attributes.from_arrays(arrays, meta["attributes"]),
                 report=LoadReport.from_json(str(meta["report"]), path),
             )
         except (KeyError, TypeError, ValueError) as fault:
@@ -385,24 +354,3 @@ def _same_ontology(found: str, ontology: Ontology, path: str) -> None:
             f"Read the source again with {ontology.label}.",
             field="ontology_sha256",
         )
-
-
-def _strings(arrays: Arrays, blob: str, ends: str) -> StringColumn:
-    return StringColumn(_typed(arrays[blob], np.uint8), _typed(arrays[ends], np.int64))
-
-
-def _narrow(count: int) -> type[np.uint8 | np.uint16 | np.int32]:
-    """The smallest type that numbers ``count`` texts: the compiled file is a third smaller, and loads sooner."""
-    return np.uint8 if count <= 2**8 else np.uint16 if count <= 2**16 else np.int32
-
-
-def _wide(array: npt.NDArray[np.generic]) -> Int32:
-    if array.dtype not in (np.uint8, np.uint16, np.int32) or array.ndim != 1:
-        raise TypeError(f"an array of {array.dtype} {list(array.shape)} stands where text codes are due")
-    return array.astype(np.int32)
-
-
-def _typed(array: npt.NDArray[np.generic], dtype: type[Scalar]) -> npt.NDArray[Scalar]:
-    if array.dtype != dtype or array.ndim != 1:
-        raise TypeError(f"an array of {array.dtype} {list(array.shape)} stands where {np.dtype(dtype)} is due")
-    return cast("npt.NDArray[Scalar]", array)

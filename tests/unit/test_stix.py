@@ -23,7 +23,7 @@ from sma_gpu.ontologies.ontology import Ontology
 from sma_gpu.ontologies.readers.stix import HAS_TACTIC, can_read, read_stix
 from sma_gpu.ontologies.records import load_records
 from sma_gpu.ontologies.records.model import Records
-from sma_gpu.ontologies.records.stix import read_groups
+from sma_gpu.ontologies.records.stix import read_actors
 
 
 def kinds(found: Ontology | Records, severity: str = "") -> list[str]:
@@ -36,19 +36,20 @@ def read(*things: dict[str, Any], **more: Any) -> Ontology:
 
 def groups(*things: dict[str, Any]) -> Records:
     content = bundle(*things)
-    return read_groups(content, read_stix(content), name="toy.json")
+    return read_actors(content, read_stix(content), name="toy.json")
 
 
 def test_the_whole_toy() -> None:
     ontology = read(*objects())
     assert ontology.label == "enterprise-attack 2031-01-02"
-    assert ontology.live_count == 8
+    assert ontology.live_count == 8 + 4  # the techniques and the tactic, and the live groups
     assert ontology.retired_count == 1
     term = ontology.term("T9100.001")
     assert (term.name, term.definition, term.parents) == ("Attachment", "About Attachment.", ("T9100",))
     assert term.references == ("A report https://example.org/report",)
     assert term.relations == ((HAS_TACTIC, "TA9001"),)
-    assert ontology.roots == ("T9100", "T9200", "T9300", "TA9001")
+    assert [root for root in ontology.roots if root[0] == "T"] == ["T9100", "T9200", "T9300", "TA9001"]
+    assert ontology.term("G9002").relations == (("uses", "T9100.002"), ("uses", "T9200"))
     assert ontology.resolve("T9001").used == "T9200.001"
     assert not ontology.report.faults
     records = groups(*objects())
@@ -228,10 +229,15 @@ def test_a_sub_technique_without_its_technique_is_noted() -> None:
 
 def test_what_plays_no_part_is_counted() -> None:
     malware = thing("malware", 50, "S1", "M")
-    ontology = read(*objects(), malware, link(60, "uses", malware, toy.SHELL), thing("x-own", 61))
+    indicator = thing("indicator", 51)
+    ontology = read(
+        *objects(), malware, link(60, "uses", malware, toy.SHELL), thing("x-own", 61), indicator,
+        link(62, "indicates", indicator, malware),
+    )  # fmt: skip
     notes = {e.kind: e.message for e in ontology.report}
-    assert notes["other-type"].endswith("intrusion-set (5), malware (1), x-own (1)")
-    assert "uses from malware (1)" in notes["other-relationship"]
+    assert notes["other-type"].endswith("indicator (1), x-own (1)")
+    assert notes["other-relationship"].endswith("indicates from indicator (1)")
+    assert notes["kinds"] == "live terms: attack-pattern (7), intrusion-set (4), malware (1), x-mitre-tactic (1)"
     records = groups(*objects(), malware, link(60, "uses", malware, toy.SHELL))
     assert "malware (1)" in next(e.message for e in records.report if e.kind == "no-record")
 
@@ -239,15 +245,24 @@ def test_what_plays_no_part_is_counted() -> None:
 def test_uses_that_are_left_out_are_reported() -> None:
     retired, alive = technique(1, "T1", "A", revoked=True), technique(2, "T2", "B")
     bear = group(3, "G1", "Bear")
-    records = groups(
+    content = bundle(
         retired, alive, bear,
         link(4, "uses", bear, retired),
         link(5, "uses", bear, alive, revoked=True),
         link(6, "uses", bear, technique(9)),
         link(7, "uses", bear, thing("malware", 8)),
     )  # fmt: skip
+    ontology = read_stix(content)
+    records = read_actors(content, ontology)
     assert records.record("G1").positive == ()
-    assert kinds(records, "warning") == ["lost-end"]
+    assert kinds(ontology, "warning") == ["lost-end"]  # told once, though both readings meet it
+    assert kinds(records, "warning") == []
+    assert kinds(read_actors(content, read(alive)), "warning") == ["lost-end"]
+    assert "lost-end" not in kinds(ontology, "note")
+    unknown = next(e for e in ontology.report if e.kind == "unknown-end")
+    assert unknown.ids == (technique(9)["id"], thing("malware", 8)["id"])
+    used = next(e for e in ontology.report if e.kind == "retired-end")
+    assert (used.ids, "uses (1)" in used.message, "nothing stands for it" in used.message) == (("T1",), True, True)
     message = next(e.message for e in records.report if e.kind == "retired-use")
     assert "the relationship itself (1), the technique (1)" in message
 
@@ -269,7 +284,7 @@ def test_groups_read_with_another_ontology_go_by_its_ids() -> None:
     content = bundle(*objects())
     other = read(technique(1, "T9200.001", "A", revoked=True), technique(2, "T7", "B"), technique(4, "T9100.001", "C"),
                  link(3, "revoked-by", technique(1), technique(2)))  # fmt: skip
-    records = read_groups(content, other)
+    records = read_actors(content, other)
     assert records.record("G9001").positive == ("T7", "T9100.001")
     assert "old-id" in kinds(records, "note")
     assert set(kinds(records, "warning")) == {"unknown-id"}
@@ -326,6 +341,188 @@ def test_no_property_of_any_form_breaks_the_readers(changes: list[tuple[int, str
     content = bundle(*things)
     try:
         ontology = read_stix(content)
-        read_groups(content, ontology)
+        read_actors(content, ontology)
     except SmaError:
         pass
+
+
+def test_the_name_of_a_source_that_is_no_text_is_no_name() -> None:
+    odd = technique(1, "T1", "A")
+    odd["external_references"] = [
+        {"source_name": []},
+        {"source_name": {}, "external_id": "T2"},
+        *odd["external_references"],
+    ]
+    term = read(odd).term("T1")
+    assert term.references == ("T2", "A report https://example.org/report")
+
+
+MALWARE, TOOL = (
+    thing("malware", 50, "S1", "Loader", x_mitre_aliases=["Loader", "Ldr"]),
+    thing("tool", 51, "S2", "Shell kit"),
+)
+CAMPAIGN = thing("campaign", 52, "C1", "One winter", first_seen="2030-12-01T00:00:00Z", aliases=["Winter"])
+MITIGATION = thing("course-of-action", 53, "M1", "Filtering")
+MORE = [
+    MALWARE, TOOL, CAMPAIGN, MITIGATION,
+    link(60, "uses", MALWARE, toy.SHELL), link(61, "uses", TOOL, toy.SHELL), link(62, "uses", TOOL, toy.LINK),
+    link(63, "uses", CAMPAIGN, toy.ATTACHMENT), link(64, "uses", CAMPAIGN, MALWARE),
+    link(65, "attributed-to", CAMPAIGN, toy.BEAR), link(66, "attributed-to", CAMPAIGN, toy.GONE),
+    link(67, "mitigates", MITIGATION, toy.PHISHING), link(68, "mitigates", MITIGATION, toy.OLD),
+]  # fmt: skip
+
+
+def test_each_kind_of_actor_is_a_set_of_records() -> None:
+    content = bundle(*objects(), *MORE)
+    ontology = read_stix(content)
+    software = read_actors(content, ontology, kind="software")
+    assert {key: software.record(key).positive for key in software.keys} == {
+        "S1": ("T9200.001",), "S2": ("T9100.002", "T9200.001"),
+    }  # fmt: skip
+    assert (software.name, [software.record(key).attributes["type"] for key in software.keys]) == (
+        "software", [("malware",), ("tool",)],
+    )  # fmt: skip
+    assert software.record("S1").attributes["aliases"] == ("Ldr",)
+    campaigns = read_actors(content, ontology, kind="campaign")
+    assert campaigns.record("C1").positive == ("T9100.001",)
+    assert campaigns.record("C1").attributes == {
+        "aliases": ("Winter",), "created": (toy.TIME,), "modified": (toy.TIME,),
+        "first_seen": ("2030-12-01T00:00:00Z",), "attributed_to": ("G9001",),
+        "references": ("A report https://example.org/report",),
+    }  # fmt: skip
+    assert "type" not in read_actors(content, ontology).record("G9001").attributes
+    assert "intrusion-set (7), malware (1), tool (2)" in next(
+        e.message for e in campaigns.report if e.kind == "no-record"
+    )
+    with pytest.raises(SmaError) as refused:
+        read_actors(content, ontology, kind="mitigation")
+    assert "group, software, campaign" in refused.value.found
+
+
+def test_each_kind_is_kept_by_itself() -> None:
+    content = bundle(*objects(), *MORE)
+    ontology = load_ontology(content)
+    for _ in range(2):
+        found = {kind: load_records(content, ontology, kind=kind).keys for kind in ("", "campaign", "software")}
+        assert found == {"": ("G9001", "G9002", "G9003", "G9005"), "campaign": ("C1",), "software": ("S1", "S2")}
+
+
+def test_typed_relations_are_kept_and_none_is_an_edge() -> None:
+    ontology = read(*objects(), *MORE)
+    assert ontology.term("C1").relations == (("attributed-to", "G9001"), ("uses", "S1"), ("uses", "T9100.001"))
+    assert ontology.term("M1").relations == (("mitigates", "T9100"),)
+    assert ontology.relation_ids == ("attributed-to", HAS_TACTIC, "mitigates", "uses")
+    assert all(not ontology.term(t).parents for t in ("C1", "M1", "S1", "S2", "G9001", "TA9001"))
+    left_out = next(e.message for e in ontology.report if e.kind == "retired-relationship")
+    assert "attributed-to of or to what is retired (1), mitigates of or to what is retired (1)" in left_out
+
+
+def test_an_old_mitigation_with_the_id_of_a_technique_is_no_term() -> None:
+    old = thing("course-of-action", 70, "T9100", "Phishing mitigation", x_mitre_deprecated=True)
+    ontology = read(*objects(), old)
+    assert ontology.term("T9100").name == "Phishing"
+    assert not ontology.report.faults
+    living = {**old, "x_mitre_deprecated": False}
+    ontology = read(*objects(), living, link(71, "mitigates", living, toy.SHELL))
+    assert ontology.term("T9100").name == "Phishing"
+    assert kinds(ontology, "warning") == ["shared-id"]
+    assert dict(ontology.term("T9100").relations) == {HAS_TACTIC: "TA9001"}
+
+
+def test_a_revoked_group_leads_to_its_successor() -> None:
+    renamed = toy.group(72, "G9009", "Old Bear", revoked=True)
+    content = bundle(*objects(), renamed, link(73, "revoked-by", renamed, toy.BEAR))
+    ontology = read_stix(content)
+    assert ontology.resolve("G9009").path == ("G9009", "G9001")
+    note = next(e for e in read_actors(content, ontology).report if e.kind == "retired-group")
+    assert "G9004, G9009 (today G9001)" in note.message
+
+
+def test_the_stix_id_of_a_technique_is_another_id_of_it() -> None:
+    ontology = read(*objects())
+    assert ontology.resolve(toy.SHELL["id"]).used == "T9200.001"
+    assert ontology.resolve(toy.OLD["id"]).path == (toy.OLD["id"], "T9001", "T9200.001")
+    assert ontology.retired_count == 1  # another id is no retired term
+
+
+def test_what_is_suspicious_is_noted() -> None:
+    early = technique(1, "T1", "A", created="2031-02-01T00:00:00Z")
+    child, other = technique(2, "T2.001", "B"), technique(3, "T3", "C", revoked=True)
+    idle = technique(4, "T4", "D", kill_chain_phases=[])
+    ontology = read(early, child, other, idle, toy.TACTIC, link(5, "subtechnique-of", child, early))
+    notes = {e.kind: e.ids for e in ontology.report}
+    assert notes["odd-time"] == ("T1",)
+    assert notes["odd-parent"] == ("T2.001", "T1")
+    assert notes["no-successor"] == ("T3",)
+    assert notes["idle-technique"] == ("T4",)
+    assert not ontology.report.faults
+    sound = {e.kind for e in read(*objects()).report}
+    assert sound.isdisjoint({"odd-time", "odd-parent", "idle-technique", "unknown-end", "same-stamp"})
+
+
+def test_actors_with_equal_techniques_are_noted() -> None:
+    twin = toy.group(80, "G9008", "Toy Wolf")
+    records = groups(*objects(), twin, link(81, "uses", twin, toy.SCOUTING))
+    (note,) = [e for e in records.report if e.kind == "equal-profile"]
+    assert (note.ids, "(1): T9300" in note.message) == (("G9005", "G9008"), True)
+    assert "equal-profile" not in kinds(groups(*objects()))  # two groups that use nothing are no twins
+
+
+def capec(number: int, name: str, **more: Any) -> dict[str, Any]:
+    references = [
+        {"source_name": "capec", "external_id": f"CAPEC-{number}"},
+        {"source_name": "cwe", "external_id": "CWE-20"},
+        {"source_name": "ATTACK", "external_id": "T9100"},
+    ]
+    pattern = thing("attack-pattern", number, name=name, x_capec_version="3.9", x_capec_status="Draft", **more)
+    return {**pattern, "external_references": references}
+
+
+def test_capec_has_ids_and_edges_of_its_own() -> None:
+    top = capec(1, "Top")
+    low = capec(2, "Low", x_capec_child_of_refs=[top["id"]], x_capec_can_precede_refs=[top["id"]])
+    lost = capec(3, "Lost", x_capec_child_of_refs=[capec(9, "Not here")["id"]], x_capec_peer_of_refs=[low["id"]])
+    gone = capec(4, "Gone", x_capec_child_of_refs=[top["id"]])
+    gone["x_capec_status"] = "Deprecated"
+    ontology = read(top, low, lost, gone)
+    assert (ontology.name, ontology.ids) == ("capec", ("CAPEC-1", "CAPEC-2", "CAPEC-3"))
+    assert ontology.term("CAPEC-2").parents == ("CAPEC-1",)
+    assert ontology.term("CAPEC-2").relations == (("can-precede", "CAPEC-1"),)
+    assert ontology.term("CAPEC-3").parents == ()
+    assert ontology.term("CAPEC-3").references == ("cwe CWE-20", "ATTACK T9100")
+    assert ontology.resolve("CAPEC-4").status == "retired"
+    assert "child-of (1)" in next(e.message for e in ontology.report.warnings if e.kind == "lost-end")
+
+
+def test_a_use_of_a_renumbered_technique_follows_its_object() -> None:
+    elder = {**toy.SHELL, "external_references": [{"source_name": "mitre-attack", "external_id": "T8888"}]}
+    records = read_actors(bundle(elder, toy.BEAR, link(4, "uses", toy.BEAR, elder)), read(*objects()))
+    assert records.record("G9001").positive == ("T9200.001",)
+    (note,) = [e for e in records.report if e.kind == "renumbered"]
+    assert note.ids == ("T8888", "T9200.001")
+    assert not records.report.faults
+
+
+def test_faults_of_relationships_have_their_place() -> None:
+    one, two, three = technique(1, "T9001", "One"), technique(2, "T9002", "Two"), technique(3, "T9003", "Three")
+    found = read(one, two, link(9, "subtechnique-of", two, two), link(8, "subtechnique-of", one, three))
+    told = {e.kind: e for e in found.report.warnings}
+    assert set(told) == {"self-loop", "lost-end"}
+    assert (told["self-loop"].where, told["self-loop"].lines) == ("objects[2]", ())
+    assert "(objects[2])" in told["self-loop"].message
+    assert (told["lost-end"].where, told["lost-end"].ids) == ("objects[3]", (three["id"],))
+    with pytest.raises(ParseError, match=r"objects\[2\]"):
+        read_stix(bundle(one, two, link(9, "subtechnique-of", two, two)), strict=True)
+    gone, gone_too = ({**thing, "revoked": True} for thing in (one, two))
+    found = read(gone, gone_too, three, link(7, "revoked-by", one, two), link(8, "revoked-by", two, one))
+    (circle,) = (e for e in found.report.warnings if e.kind == "replacement-cycle")
+    assert (circle.where, circle.ids) == ("objects[3]", ("T9001", "T9002"))
+    with pytest.raises(CycleFound, match=r"objects\[2\], objects\[3\]"):
+        read(one, two, link(7, "subtechnique-of", one, two), link(8, "subtechnique-of", two, one))
+
+
+def test_a_retired_tactic_does_not_hide_the_live_one_of_its_name() -> None:
+    old = thing("x-mitre-tactic", 8, "TA9000", "Old", x_mitre_shortname="toy-access", x_mitre_deprecated=True)
+    found = read(old, toy.TACTIC, toy.PHISHING)
+    assert found.term("T9100").relations == ((HAS_TACTIC, "TA9001"),)
+    assert not found.report.faults
