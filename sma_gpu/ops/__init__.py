@@ -1,6 +1,6 @@
 """The three ops (``accumulate``, ``select``, ``assign``), their contract, their backends, and the choice among them."""
 
-from .contract import Ops, PairBlock, PlainQueries, Tops, WholeOps
+from .contract import Ops, PairBlock, PlainQueries, QuerywiseOps, StructureOps, Tops, WholeOps
 from .lists import FoldedLists, Lists, PostingLists
 from .registry import Backend, backends, choose
 
@@ -12,6 +12,8 @@ __all__ = [
     "PairBlock",
     "PlainQueries",
     "PostingLists",
+    "QuerywiseOps",
+    "StructureOps",
     "Tops",
     "WholeOps",
     "backends",

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..scoring import Normaliser, PairTable
-from .lists import FoldedLists, Lists
+from .lists import FoldedLists, Lists, PostingLists
+from .structure.pairs import StructurePairs
 
-__all__ = ["FoldedLists", "Ops", "PairBlock", "PlainQueries", "Tops", "WholeOps"]
+__all__ = ["FoldedLists", "Ops", "PairBlock", "PlainQueries", "QuerywiseOps", "StructureOps", "Tops", "WholeOps"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -175,7 +176,7 @@ class WholeOps(Ops, Protocol):
     """A backend that also runs the certified loop itself, over plain queries and plain cases.
 
     The loop over the three ops (``retrieval/block.py``) is the definition; this is the same in one piece, for a backend
-    on which the way between the ops costs more than they do.
+    on which the way between the ops costs more than they do. It reads lists in either form as they are.
     """
 
     def top(self, queries: PlainQueries, k: int) -> Tops:
@@ -186,5 +187,37 @@ class WholeOps(Ops, Protocol):
 
         Determinism: every number is one of a proved answer, so no order of work shows.
         Cost: that of the three ops, without the arrays between them.
+        """
+        ...
+
+
+@runtime_checkable
+class QuerywiseOps(WholeOps, Protocol):
+    """A whole backend on the host that answers one query after the other: its memory does not grow with the batch."""
+
+    def scratch_bytes(self, cases: int) -> int:
+        """Returns how many bytes ``top`` works with beside its arguments and its outcome, at most."""
+        ...
+
+    def fold(self, lists: PostingLists) -> FoldedLists:
+        """Returns what ``lists.fold()`` does, sooner."""
+        ...
+
+
+@runtime_checkable
+class StructureOps(Ops, Protocol):
+    """A backend that also aligns cases with structure, many pairs at once.
+
+    ``structure.best_mappings`` is the definition, and what a backend without this op gets.
+    """
+
+    def best_mappings(self, pairs: StructurePairs, node_budget: int) -> tuple[LongArray, LongArray]:
+        """Returns the score of each pair and the limit of it, int64 ``[P]`` each, in units of 2^-16 bit.
+
+        Equal to each other where the best mapping is proved within ``node_budget`` nodes of the search; else the score
+        is of the best mapping that this search has found by then, and no mapping scores more than the limit.
+
+        Determinism: that of one search, node by node; neither threads nor the pairs beside a pair change it.
+        Cost: see ``docs/STRUCTURE-SPEED.md``.
         """
         ...

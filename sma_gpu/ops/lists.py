@@ -8,6 +8,7 @@ an index keeps is a matter of size and changes no bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,12 @@ class PostingLists:
     def entries(self) -> int:
         """Entries of all lists before each case is folded into one."""
         return int(np.diff(self.ptr)[self.table.stored].sum())
+
+    @cached_property
+    def falling(self) -> LongArray:
+        """Entries of each row of ``table`` by falling value, int64 ``[pairs]``."""
+        rows = np.repeat(np.arange(len(self.table.functors)), np.diff(self.table.ptr))
+        return np.lexsort((-self.table.value, rows)).astype(np.int64)
 
     def fold(self) -> FoldedLists:
         """Returns the folded list of every row of ``table``."""

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from ..lattice.arrays import distinct
 
-__all__ = ["Component", "best_of_matrix", "best_total", "components"]
+__all__ = ["WHOLE_CELLS", "Competition", "Component", "best_of_matrix", "best_total", "components"]
 
 LongArray = npt.NDArray[np.int64]
 
-_WHOLE_CELLS = 1 << 14  # up to here one dense problem is quicker than finding components; the optimum is the same
+WHOLE_CELLS = 1 << 14  # up to here one dense problem is quicker than finding components; the optimum is the same
 
 
 class Component(NamedTuple):
@@ -33,7 +33,7 @@ def best_total(row: LongArray, column: LongArray, value: LongArray) -> int:
     """Returns the greatest total value of a one-to-one matching; 0 without pairs."""
     if not len(row):
         return 0
-    if (int(row.max()) + 1) * (int(column.max()) + 1) <= _WHOLE_CELLS:
+    if (int(row.max()) + 1) * (int(column.max()) + 1) <= WHOLE_CELLS:
         whole = np.zeros((int(row.max()) + 1, int(column.max()) + 1), np.int64)
         whole[row, column] = value
         return best_of_matrix(whole)
@@ -111,7 +111,7 @@ class Competition:
 
     def __init__(self, row: LongArray, column: LongArray) -> None:
         self._size = len(row)
-        whole = len(distinct(row)) * len(distinct(column)) <= _WHOLE_CELLS
+        whole = len(distinct(row)) * len(distinct(column)) <= WHOLE_CELLS
         self._parts: list[tuple[LongArray, tuple[LongArray, LongArray], tuple[int, int]]] = []
         for part in [np.arange(self._size)] if whole else _cut(row, column):
             rows, columns, cell = _grid(row[part], column[part])

@@ -5,6 +5,8 @@ from .analogy import Analogy, CandidateInference, Correspondence, Difference
 from .explain import Contradiction, Explanation, Inference, Pairing, explain
 from .hits import Hits
 from .index import Index
+from .mappings import Mappings
+from .on_device import DeviceHits, queries_from_arrays, retrieve_on_device
 from .search import OpenQuery, Standing, Top, check_k, open_blocks, open_query
 
 __all__ = [
@@ -13,11 +15,13 @@ __all__ = [
     "CandidateInference",
     "Contradiction",
     "Correspondence",
+    "DeviceHits",
     "Difference",
     "Explanation",
     "Hits",
     "Index",
     "Inference",
+    "Mappings",
     "OpenQuery",
     "Pairing",
     "Standing",
@@ -28,4 +32,6 @@ __all__ = [
     "explain",
     "open_blocks",
     "open_query",
+    "queries_from_arrays",
+    "retrieve_on_device",
 ]

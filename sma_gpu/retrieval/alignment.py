@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..cases import Case, CaseBatch, Vocabulary
-from ..ops.structure import NODE_BUDGET, Hypotheses, bitsets, first_of_best
+from ..ops.structure import NODE_BUDGET, Hypotheses, PairedUp, bitsets, first_of_best
 from ..scoring import Dials
 from ..scoring.grid import ENTITY_VALUE
 from .analogy import Analogy, Correspondence
 from .corpus import Corpus
-from .pairing import PairedUp, pair_up
+from .pairing import pair_up
 from .projection import Projection, roots
 from .search import OpenQuery, open_query
 

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from ..cases import CaseBatch
 from ..lattice.arrays import expand, pointers
-from ..ops import Lists, Ops, PairBlock, PlainQueries, Tops, WholeOps
+from ..ops import Lists, Ops, PairBlock, PlainQueries, StructureOps, Tops, WholeOps
+from ..ops.structure import StructuredCases, StructurePairs, best_mappings, number_constants
 from ..scoring import PairTable
 from .corpus import Corpus
-from .pairing import pair_up
 
 __all__ = ["QueryBlock"]
 
@@ -104,18 +104,20 @@ class QueryBlock:
             self.numbers[query[plain]], case[plain], self.batch.ptr, queries, self.corpus.cases.ptr, cases
         )
         scores[plain] = limits[plain] = self._ops.assign(self.table, pairs)
-        for place in np.flatnonzero(~plain).tolist():
-            number = int(self.numbers[query[place]])
-            rows = self.rows[self.batch.ptr[number] : self.batch.ptr[number + 1]]
-            pair = pair_up(self.corpus, self.table, rows, self.batch.items(number), int(case[place]))
-            found = pair.best(self.node_budget)
-            scores[place], limits[place] = pair.score(found.total), pair.score(found.bound)
+        if not plain.all():
+            rest = self.structured(query[~plain], case[~plain])
+            align = self._ops.best_mappings if isinstance(self._ops, StructureOps) else best_mappings
+            scores[~plain], limits[~plain] = align(rest, self.node_budget)
         return scores, limits
+
+    def structured(self, query: LongArray, case: LongArray) -> StructurePairs:
+        """Returns pairs of a query of the block and a stored case, all of which must have structure."""
+        return StructurePairs(self.table, self._structured, self.corpus.structured, self.numbers[query], case)
 
     def top(self, k: int) -> Tops:
         """Returns the certified top ``k`` of every query, ``k`` from 1 to the number of cases."""
-        if isinstance(self._ops, WholeOps) and self._plain.all() and self.corpus.plain.all():
-            return self._ops.top(self._as_plain(), k)
+        if isinstance(self._ops, WholeOps) and (plain := self.as_plain()) is not None:
+            return self._ops.top(plain, k)
         found, proved = self._among_first(min(max(4 * k, _SHORTEST), len(self.corpus)), k)
         left = np.flatnonzero(~proved)
         if len(left):  # the shortlist was used up without proof: go on with all cases that have a bound
@@ -125,7 +127,10 @@ class QueryBlock:
                 getattr(found, field.name)[left] = getattr(rest_found, field.name)
         return found
 
-    def _as_plain(self) -> PlainQueries:
+    def as_plain(self) -> PlainQueries | None:
+        """Returns the block for a backend that runs the loop whole; None if a query or a stored case is not plain."""
+        if not (self._plain.all() and self.corpus.plain.all()):
+            return None
         ptr, at = self._statements
         corpus = self.corpus
         return PlainQueries(
@@ -176,6 +181,14 @@ class QueryBlock:
         if structure is None:
             return np.ones(len(self), np.bool_)
         return structure.plain(self.batch.ptr)[self.numbers]
+
+    @cached_property
+    def _structured(self) -> StructuredCases:
+        """The batch, which must have structure, as one side of pairs."""
+        structure = self.batch.structure
+        assert structure is not None
+        constants = number_constants(structure.entities, self.corpus.constants)
+        return StructuredCases(self.batch.ptr, self.rows, structure, constants)
 
     @cached_property
     def _sorted_rows(self) -> LongArray:

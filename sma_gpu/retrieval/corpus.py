@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -11,13 +10,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..cases import CaseBatch
+from ..cases import CaseBatch, Entity
 from ..cases.batch import check_functors
-from ..errors import CapacityError, CaseError, UnknownKey
+from ..errors import CaseError, UnknownKey
 from ..lattice import HopTable
-from ..lattice.arrays import distinct, expand, pointers
+from ..lattice.arrays import distinct, pointers
 from ..ontologies.mount import Mounted
-from ..ops import FoldedLists, PostingLists
+from ..ops import FoldedLists, Lists, Ops, PostingLists, QuerywiseOps, WholeOps
+from ..ops.structure import StructuredCases, number_constants
 from ..scoring import (
     Dials,
     Kinds,
@@ -28,19 +28,42 @@ from ..scoring import (
     kinds_of,
     pair_table,
     to_bits,
-    to_grid,
 )
-from ..scoring.grid import ENTITY_VALUE, GRID, SCORE_LIMIT
+from ..scoring.grid import ENTITY_VALUE
 from ..scoring.pairs import invert
 from ..scoring.scorers import closure_counts
+from .self_scores import own_values, self_scores
 
-__all__ = ["Corpus", "own_values", "self_scores", "supported"]
+__all__ = ["KEPT_BYTES", "MADE_ENTRY_BYTES", "MADE_PAIR_BYTES", "Corpus", "ListsForm"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
 _FEW = 8  # a batch that asks for more than one functor in so many gets the lists of all
-_KEPT_ENTRIES = 1 << 27  # at most so many entries, 1 GiB, are kept
+_KEPT_PAIRS = 1 << 25  # the table of all pairs is made and kept where it may have so many; few turn out to be distinct
+_PAIRS_AT_ONCE = 1 << 22  # changes memory, never a pair
+_PAIR_BYTES = 20  # of a pair in the table: stored kind, value, ancestor, distance
+_ENTRY_BYTES = 8  # of an entry in a folded list: case and value
+MADE_PAIR_BYTES = 128  # of a pair while a table is made: sorted by five keys
+MADE_ENTRY_BYTES = 64  # of an entry while lists are folded
+KEPT_BYTES = 1 << 27  # folded lists of all functors are made and kept where they take no more, 128 MiB
+
+
+@dataclass(frozen=True)
+class ListsForm:
+    """In which form a batch that asks many functors finds the lists of all of them.
+
+    Attributes:
+        form: ``folded`` or ``postings``.
+        list_bytes: what they take in that form; folded lists at most so much, until they were made.
+        table_bytes: what the table of compatible pairs takes, or would take.
+        kept_bytes: up to how many bytes folded lists are kept.
+    """
+
+    form: str
+    list_bytes: int
+    table_bytes: int
+    kept_bytes: int
 
 
 @dataclass(frozen=True)
@@ -215,35 +238,127 @@ class Corpus:
         return self.case_kinds[np.lexsort((self.case_kinds, owner))]
 
     @cached_property
+    def constants(self) -> dict[Entity, int]:
+        """A number for each constant among the entities of cases with structure, from 0."""
+        structure = self.cases.structure
+        held = () if structure is None else (e for e in structure.entities if e.constant)
+        return {e: i for i, e in enumerate(dict.fromkeys(held))}
+
+    @cached_property
+    def structured(self) -> StructuredCases:
+        """The cases, which must have structure, as one side of pairs."""
+        structure = self.cases.structure
+        assert structure is not None
+        return StructuredCases(
+            self.cases.ptr, self.case_kinds, structure, number_constants(structure.entities, self.constants)
+        )
+
+    @cached_property
     def spelled_out(self) -> Corpus:
         """The same corpus over cases with structure, which queries with structure need; itself if it is so already."""
         if self.cases.structure is not None:
             return self
         return Corpus.build(self.cases.spelled_out(), self.mounted, self.dials)
 
-    def lists_for(self, functors: IntArray) -> tuple[PairTable, FoldedLists]:
-        """Returns values and folded lists for the functors of flat queries; each row of both is of one functor.
+    def lists_for(
+        self,
+        functors: IntArray,
+        ops: Ops | None = None,
+        *,
+        kept_bytes: int = KEPT_BYTES,
+        spare_bytes: int | None = None,
+    ) -> tuple[PairTable, Lists]:
+        """Returns values and lists for the functors of flat queries; each row of both is of one functor.
 
-        The lists of all functors are made, and kept, when a batch asks for many of them and they fit; else only those
-        asked for are made. Which it is changes time and memory, never a list.
+        Folded lists of all functors are made, and kept, when a batch asks for many of them and they fit. Else a backend
+        that reads postings gets these, with the table of all functors where that is small, and the others folded lists
+        of the functors asked. Which it is changes time and memory, never a bound.
 
         Args:
-            functors: int32, distinct, ascending.
+            functors: int32, in any order, also more than once.
+            ops: who will read them; no one who reads postings where it is None.
+            kept_bytes: folded lists of all functors are made only where they take no more.
+            spare_bytes: nothing is made for all functors that takes more while it is made; no limit where it is None.
         """
-        if "_every" in self.__dict__ or (
-            len(functors) * _FEW > len(self.costs) and self.postings(self._every_pair).entries <= _KEPT_ENTRIES
-        ):
-            return self._every
-        table = self.pairs(functors)
-        return table, self.fold(table)
+        if "_folded" not in self.__dict__:
+            whole = isinstance(ops, WholeOps)
+            asked = functors if len(functors) * _FEW <= len(self.costs) else distinct(functors)
+            many = len(asked) * _FEW > len(self.costs)
+            able = self._can_make_table(spare_bytes)
+            if many and able and self._can_fold(kept_bytes, spare_bytes):
+                fold = ops.fold if isinstance(ops, QuerywiseOps) else PostingLists.fold
+                self.__dict__["_folded"] = fold(self.postings_of_all)
+            elif whole and able:
+                return self.postings_of_all.table, self.postings_of_all
+            else:
+                table = self.pairs(distinct(asked))
+                return table, self.postings(table) if whole else self.fold(table)
+        folded: FoldedLists = self.__dict__["_folded"]
+        return self.postings_of_all.table, folded
+
+    def _can_make_table(self, spare_bytes: int | None) -> bool:
+        """Returns whether the table of all functors is there, or may be made and kept."""
+        pairs = int(self.most_pairs.sum())
+        takes = min(pairs, _PAIRS_AT_ONCE) * MADE_PAIR_BYTES + pairs * _PAIR_BYTES
+        made = "postings_of_all" in self.__dict__
+        return made or (pairs <= _KEPT_PAIRS and (spare_bytes is None or takes <= spare_bytes))
+
+    def _can_fold(self, kept_bytes: int, spare_bytes: int | None) -> bool:
+        """Returns whether the lists of all functors may be folded and kept."""
+        entries = self.postings_of_all.entries
+        fits = spare_bytes is None or entries * MADE_ENTRY_BYTES <= spare_bytes
+        return fits and entries * _ENTRY_BYTES <= kept_bytes
+
+    def table_for(self, functors: IntArray) -> PairTable:
+        """Returns a table with a row for each functor of flat queries; that of all functors if it is at hand."""
+        return self.postings_of_all.table if "postings_of_all" in self.__dict__ else self.pairs(distinct(functors))
+
+    def lists_form(self, kept_bytes: int = KEPT_BYTES) -> ListsForm:
+        """Returns in which form the lists of all functors are found by a batch that asks many."""
+        table_bytes = int(self.most_pairs.sum()) * _PAIR_BYTES
+        if table_bytes <= _KEPT_PAIRS * _PAIR_BYTES:
+            table_bytes = len(self.postings_of_all.table.stored) * _PAIR_BYTES
+            folded = self.__dict__.get("_folded")
+            entries = self.postings_of_all.entries if folded is None else len(folded.cases)
+            if folded is not None or entries * _ENTRY_BYTES <= kept_bytes:
+                return ListsForm("folded", entries * _ENTRY_BYTES, table_bytes, kept_bytes)
+        postings = self.posting_ptr.nbytes + self.posting_cases.nbytes
+        return ListsForm("postings", postings, table_bytes, kept_bytes)
 
     @cached_property
-    def _every(self) -> tuple[PairTable, FoldedLists]:
-        return self._every_pair, self.fold(self._every_pair)
+    def postings_of_all(self) -> PostingLists:
+        """Lists of all functors of flat queries, not folded."""
+        size, running = len(self.mounted.lattice), np.cumsum(self.most_pairs)
+        cuts = np.searchsorted(running, np.arange(_PAIRS_AT_ONCE, int(running[-1:].sum()), _PAIRS_AT_ONCE))
+        parts = [self.pairs(part) for part in np.split(np.arange(size), distinct(cuts))]
+        return self.postings(PairTable.concatenate(parts))
 
     @cached_property
-    def _every_pair(self) -> PairTable:
-        return self.pairs(np.arange(len(self.mounted.lattice)))
+    def most_pairs(self) -> LongArray:
+        """At most how many stored kinds a statement of each functor is compatible with, int64 ``[T]``."""
+        return self._summed_up(np.diff(self.kinds.by_functor(len(self.costs))))
+
+    @cached_property
+    def most_entries(self) -> LongArray:
+        """At most how many postings the list of a statement of each functor is folded from, int64 ``[T]``."""
+        running = np.concatenate([[0], np.cumsum(np.diff(self.posting_ptr))])
+        ptr = self.kinds.by_functor(len(self.costs))
+        return self._summed_up(running[ptr[1:]] - running[ptr[:-1]])
+
+    def _summed_up(self, counts: LongArray) -> LongArray:
+        """Returns for each functor the counts of all stored functors near it, once for each common ancestor."""
+        below = np.concatenate([[0], np.cumsum(counts[self.below.ancestors])])
+        near = (below[self.below.ptr[1:]] - below[self.below.ptr[:-1]])[self.near.ancestors]
+        running = np.concatenate([[0], np.cumsum(near)])
+        found: LongArray = running[self.near.ptr[1:]] - running[self.near.ptr[:-1]]
+        return found
+
+    @cached_property
+    def key_column(self) -> npt.NDArray[np.object_]:
+        """Keys of the cases by number, object ``[N + 1]``; the last is empty, and is that of case -1."""
+        column = np.empty(len(self) + 1, dtype=object)
+        column[:-1], column[-1] = self.keys, ""
+        return column
 
     def postings(self, table: PairTable) -> PostingLists:
         """Returns the lists of the rows of ``table``, not folded."""
@@ -267,24 +382,6 @@ class Corpus:
         return to_bits(int(table.value.sum()))
 
 
-def own_values(costs: npt.NDArray[np.float64], kinds: Kinds) -> LongArray:
-    """Returns the value of a statement of each kind matched with itself, int64, units of 2^-16 bit.
-
-    Raises:
-        CapacityError: one reaches 2^31.
-    """
-    greatest = float(kinds.trickle.max(initial=0.0))
-    bits = costs[kinds.functors] * kinds.weights * (kinds.trickle if math.isfinite(greatest) else 0.0)
-    greatest = max(float(bits.max(initial=0.0)), 0.0 if math.isfinite(greatest) else greatest)
-    if not greatest * GRID < SCORE_LIMIT:
-        raise CapacityError(
-            f"the value of {len(kinds)} kinds of statements",
-            f"one would be worth {greatest:.3g} bits, where scores stay below {SCORE_LIMIT // GRID}",
-            "Lower the dial gamma, or split statements that rest on very many others.",
-        )
-    return to_grid(bits)
-
-
 def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
     order = sorted(range(len(cases)), key=cases.keys.__getitem__)
     doubles = sorted({cases.keys[a] for a, b in zip(order, order[1:], strict=False) if cases.keys[a] == cases.keys[b]})
@@ -294,50 +391,3 @@ def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
         )
     sizes = np.diff(cases.ptr)
     return cases.take([i for i in order if sizes[i]]), tuple(cases.keys[i] for i in order if not sizes[i])
-
-
-def self_scores(cases: CaseBatch, own: LongArray) -> LongArray:
-    """Returns the score of each case against itself, int64 ``[N]``, units of 2^-16 bit.
-
-    A statement counts if it is worth something and so are all statements it is made of: a hypothesis of value 0 does
-    not exist, and supports nothing.
-
-    Args:
-        cases: ``N`` cases.
-        own: int64 ``[S]``, value of each statement with itself.
-
-    Raises:
-        CapacityError: one reaches 2^31.
-    """
-    structure = cases.structure
-    counted, entities = own, np.ones(len(cases), np.int64)
-    if structure is not None:
-        counted = np.where(supported(cases, own > 0), own, 0)
-        entities = structure.entity_counts().astype(np.int64)
-    running = np.concatenate([[0], np.cumsum(counted)])
-    totals = running[cases.ptr[1:]] - running[cases.ptr[:-1]]
-    scores = np.where(totals > 0, totals + entities * ENTITY_VALUE, 0).astype(np.int64)
-    if scores.size and int(scores.max()) >= SCORE_LIMIT:
-        largest = int(scores.argmax())
-        raise CapacityError(
-            f"case {cases.keys[largest] or largest}",
-            f"its self-score is {int(scores[largest])} units of 2^-16 bit, where scores stay below 2^31",
-            "Split the case, or lower the dial gamma.",
-        )
-    return scores
-
-
-def supported(cases: CaseBatch, held: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Returns for each statement of a batch with structure whether it and all statements below it are held, [S]."""
-    structure = cases.structure
-    assert structure is not None
-    start, size = (np.repeat(a, np.diff(cases.ptr)) for a in (cases.ptr[:-1], np.diff(cases.ptr)))
-    sound = held.copy()
-    for order in range(2, int(structure.order.max(initial=0)) + 1):
-        level = np.flatnonzero(structure.order == order)
-        owner, at = expand(structure.arg_ptr, level)
-        argument = structure.args[at]
-        inner = argument < size[level][owner]
-        broken = ~sound[(start[level][owner] + argument)[inner]]
-        sound[level[owner[inner][broken]]] = False
-    return sound

@@ -68,7 +68,12 @@ class Explanation:
 
 
 def explain(
-    corpus: Corpus, functors: IntArray, excluded: IntArray, case: int, table: PairTable | None = None
+    corpus: Corpus,
+    functors: IntArray,
+    excluded: IntArray,
+    case: int,
+    table: PairTable | None = None,
+    mapping: tuple[Pairing, ...] | None = None,
 ) -> Explanation:
     """Returns the account of a query and one case.
 
@@ -81,16 +86,12 @@ def explain(
         excluded: int32, functors the query excludes, ascending.
         case: number of the case.
         table: values of pairs, where they are at hand; it holds a row for each of ``functors``.
+        mapping: the canonical mapping, where it is at hand.
     """
     stored = corpus.cases.functors_of(case)
-    table = table or corpus.pairs(functors)
-    row, column, at = table.between(table.rows_of(functors), stored)
-    matched = canonical_matching(row, column, table.value[at], len(functors))
-    chosen = at[matched[row] == column]
-    mapping = tuple(
-        Pairing(int(query), *(int(part[entry]) for part in (table.stored, table.via, table.distance, table.value)))
-        for query, entry in zip(functors[matched >= 0], chosen, strict=True)
-    )
+    if mapping is None:
+        mapping = _canonical_mapping(functors, stored, table or corpus.pairs(functors))
+    matched = {p.query for p in mapping}
     total = sum(p.value for p in mapping)
     whole = int(corpus.values[functors].sum())
     covered = sum(min(p.value, int(corpus.values[p.query])) for p in mapping)
@@ -98,10 +99,20 @@ def explain(
     return Explanation(
         score=ENTITY_VALUE + total if mapping else 0,
         mapping=mapping,
-        unexplained=tuple(functors[matched < 0].tolist()),
+        unexplained=tuple(functor for functor in functors.tolist() if functor not in matched),
         explained=covered / whole if whole else 0.0,
         contradicted=contradicted,
         inferences=_inferences(corpus, functors, stored, mapping, contradicted),
+    )
+
+
+def _canonical_mapping(functors: IntArray, stored: IntArray, table: PairTable) -> tuple[Pairing, ...]:
+    row, column, at = table.between(table.rows_of(functors), stored)
+    matched = canonical_matching(row, column, table.value[at], len(functors))
+    chosen = at[matched[row] == column]
+    return tuple(
+        Pairing(int(query), *(int(part[entry]) for part in (table.stored, table.via, table.distance, table.value)))
+        for query, entry in zip(functors[matched >= 0], chosen, strict=True)
     )
 
 

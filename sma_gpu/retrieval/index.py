@@ -19,6 +19,7 @@ from .alignment import analogy_between
 from .analogy import Analogy
 from .corpus import Corpus
 from .hits import Hits
+from .on_device import DeviceHits, retrieve_on_device
 from .search import open_query, retrieve
 from .storage import load_index, save_index
 
@@ -42,8 +43,11 @@ class Index(Corpus):
         k: int,
         *,
         backend: str = AUTO,
+        device: str = AUTO,
         node_budget: int = NODE_BUDGET,
         among: npt.NDArray[np.bool_] | None = None,
+        max_bytes: int | None = None,
+        mappings: bool = False,
     ) -> Hits:
         """Returns the certified top ``k`` of every query in ``batch``, as arrays.
 
@@ -51,18 +55,56 @@ class Index(Corpus):
             batch: the queries; they may have structure where the stored cases have none, and the other way round.
             k: places wanted.
             backend: which ops to use.
+            device: where they are to work: ``cpu``, ``cuda``, or ``auto``.
             node_budget: greatest number of nodes in the search for one mapping of cases with structure. Where it does
                 not suffice for a proof, ``Hits.optimal`` and ``Hits.certified`` say so.
             among: bool ``[N]`` or ``[B, N]``, the only cases that can be hits (``mask`` makes one); all where it is
                 None. What a term is worth does not change: the hits are those of all cases without the others.
+            max_bytes: at most so much memory is worked with, beside what is returned and what the index keeps; the
+                batch is cut into smaller blocks, and the lists made for it may take another form. No answer changes.
+            mappings: also give the mapping of every hit, ``Hits.mappings``; for flat queries over flat cases.
 
         Raises:
             ShapeError: ``among`` is of another shape or kind.
             QueryError: ``k`` is not a whole number above 0.
-            BackendUnavailable: ``backend`` was named and cannot serve.
+            CaseError: a functor that the ontology does not have; or ``mappings`` of cases with structure, for which
+                there is ``analogy``.
+            BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
+            CapacityError: a bound would reach 2^31 units; or ``max_bytes`` is too little for one query.
+        """
+        return retrieve(
+            self, batch, k, backend=backend, device=device, node_budget=node_budget, among=among, max_bytes=max_bytes,
+            mappings=mappings,
+        )  # fmt: skip
+
+    def retrieve_on_device(
+        self,
+        batch: CaseBatch,
+        k: int,
+        *,
+        backend: str = "torch",
+        device: str = AUTO,
+        among: npt.NDArray[np.bool_] | None = None,
+    ) -> DeviceHits:
+        """Returns what ``retrieve`` does for flat cases, as tensors that stay on the device of the backend.
+
+        Nothing of the hits comes to the host. Any library with DLPack takes them as they are:
+        ``cupy.from_dlpack(hits.score_q)``. ``queries_from_arrays`` makes a batch of arrays that live on a device.
+
+        Args:
+            batch: the queries, flat ones.
+            k: places wanted.
+            backend: ``torch`` or ``cuda``.
+            device: ``cpu``, ``cuda``, or ``auto`` for the better one that is there.
+            among: as in ``retrieve``.
+
+        Raises:
+            QueryError: ``k`` is not a whole number above 0, or a query or stored case has structure.
+            BackendUnavailable: ``backend`` cannot serve here, or has no device.
+            ShapeError: ``among`` is of another shape or kind.
             CapacityError: a bound would reach 2^31 units.
         """
-        return retrieve(self, batch, k, backend=backend, node_budget=node_budget, among=among)
+        return retrieve_on_device(self, batch, k, backend=backend, device=device, among=among)
 
     def mask(self, keys: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Returns which cases have one of ``keys``, bool ``[N]``, for ``among``.

@@ -11,22 +11,22 @@ import numpy.typing as npt
 from ..cases import CaseBatch
 from ..cases.batch import check_functors
 from ..errors import QueryError, ShapeError
-from ..lattice.arrays import distinct
-from ..ops import Ops, choose
+from ..ops import Lists, Ops, WholeOps, choose
 from ..ops.registry import AUTO
 from ..ops.structure import NODE_BUDGET
 from ..scoring import PairTable, kinds_of
 from .block import QueryBlock
-from .corpus import Corpus, own_values, self_scores
+from .budget import Plan, plan_batch
+from .corpus import Corpus
 from .hits import Hits
+from .mappings import check_flat, map_hits
+from .self_scores import own_values, self_scores
 
 __all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_blocks", "open_query", "retrieve"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
-
-_BLOCK_CELLS = 1 << 22  # bounds held at a time: 16 MiB of int32; changes memory, never an answer
 
 
 @dataclass(frozen=True)
@@ -213,26 +213,38 @@ def retrieve(
     k: int,
     *,
     backend: str = AUTO,
+    device: str = AUTO,
     node_budget: int = NODE_BUDGET,
     among: BoolArray | None = None,
+    max_bytes: int | None = None,
+    mappings: bool = False,
 ) -> Hits:
     """Returns the certified top ``k`` of every query in ``batch``. See ``Index.retrieve``."""
     places = min(check_k(k), len(corpus))
-    name, ops = choose(backend, cells=len(batch) * len(corpus))
+    name, ops = choose(backend, device, cells=len(batch) * len(corpus))
+    check_functors(batch, corpus.mounted)
+    _check_budget(node_budget)
+    if mappings:
+        check_flat(corpus, batch)
     cases = np.full((len(batch), places), -1, np.int32)
     scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)
     certified = np.ones(len(batch), np.bool_)  # without a case there is nothing to prove
-    for block in open_blocks(corpus, batch, ops, node_budget, among) if places else ():
-        at, found = block.numbers, block.top(places)
-        cases[at], scores[at], limits[at] = found.cases, found.scores, found.limits
-        rank_keys[at], aligned[at], certified[at] = found.rank_keys, found.aligned, found.certified
-
-    filled = cases >= 0
-    keys = np.full(cases.shape, "", dtype=object)
-    keys[filled] = np.array((*corpus.keys, ""), dtype=object)[cases[filled]]
-    rank = np.where(filled, np.arange(1, places + 1, dtype=np.int32), 0).astype(np.int32)
-    return Hits(batch.keys, keys, cases, scores, limits, rank_keys, rank, certified, aligned, name)
+    plan = plan_batch(*_spelled_alike(corpus, batch), ops, places, max_bytes)
+    wanted = _wanted(among, len(batch), len(corpus))
+    for start in range(0, len(batch), plan.part) if places else ():
+        whole = plan.part >= len(batch)
+        part = batch if whole else batch.take(np.arange(start, min(start + plan.part, len(batch))))
+        mask = wanted if wanted is None else wanted[start : start + plan.part]
+        for block in open_blocks(corpus, part, ops, node_budget, mask, plan):
+            at, found = start + block.numbers, block.top(places)
+            cases[at], scores[at], limits[at] = found.cases, found.scores, found.limits
+            rank_keys[at], aligned[at], certified[at] = found.rank_keys, found.aligned, found.certified
+    rank = np.where(cases >= 0, np.arange(1, places + 1, dtype=np.int32), np.int32(0))
+    mapped = map_hits(corpus, batch, cases, compiled=name == "cpu" or None) if mappings else None
+    return Hits(
+        batch.keys, corpus.key_column[cases], cases, scores, limits, rank_keys, rank, certified, aligned, name, mapped
+    )
 
 
 def check_k(k: int) -> int:
@@ -252,34 +264,55 @@ def open_blocks(
     ops: Ops,
     node_budget: int = NODE_BUDGET,
     among: BoolArray | None = None,
+    plan: Plan | None = None,
 ) -> Iterator[QueryBlock]:
-    """Yields the queries of a batch in blocks, to be ranked against every case, or every one ``among`` those wanted."""
+    """Yields the queries of a batch in blocks, to be ranked against every case, or every one ``among`` those wanted.
+
+    Args:
+        corpus: the stored cases.
+        batch: the queries.
+        ops: what bounds and aligns.
+        node_budget: greatest number of nodes in the search for one mapping.
+        among: bool ``[N]`` or ``[B, N]``.
+        plan: the size of blocks, and what lists may take; it changes no answer. Where it is None, what is quick.
+    """
+    _check_budget(node_budget)
+    check_functors(batch, corpus.mounted)
+    wanted = _wanted(among, len(batch), len(corpus))
+    corpus, batch = _spelled_alike(corpus, batch)
+    plan = plan or plan_batch(corpus, batch, ops)
+    lists: Lists
+    if batch.structure is None:
+        table, lists = corpus.lists_for(batch.functors, ops, spare_bytes=plan.spare_bytes)
+        every = len(table.functors) == len(corpus.costs)  # then a functor has its own number as row
+        rows = batch.functors.astype(np.int64) if every else table.rows_of(batch.functors)
+        own = corpus.values[batch.functors]
+    else:
+        kinds, rows = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
+        own = own_values(corpus.costs, kinds)[rows]
+        table = corpus.pairs_of(kinds)
+        lists = corpus.postings(table) if isinstance(ops, WholeOps) else corpus.fold(table)
+    own_scores = self_scores(batch, own)
+    for start in range(0, len(batch), plan.block):
+        numbers = np.arange(start, min(start + plan.block, len(batch)))
+        part = None if wanted is None else wanted[start : start + plan.block]
+        yield QueryBlock(corpus, batch, numbers, table, lists, rows, own, own_scores[numbers], node_budget, part, ops)
+
+
+def _check_budget(node_budget: int) -> None:
     if isinstance(node_budget, bool) or not isinstance(node_budget, int | np.integer) or node_budget < 0:
         raise QueryError(
             f"a node budget of {node_budget!r}",
             "it must be a whole number, 0 or more",
             "Give a number of search nodes.",
         )
-    check_functors(batch, corpus.mounted)
-    wanted = _wanted(among, len(batch), len(corpus))
+
+
+def _spelled_alike(corpus: Corpus, batch: CaseBatch) -> tuple[Corpus, CaseBatch]:
+    """Returns both with structure where one has it."""
     if batch.structure is not None:
         corpus = corpus.spelled_out
-    if corpus.cases.structure is None:
-        table, lists = corpus.lists_for(distinct(batch.functors))
-        kind, own = table.rows_of(batch.functors), corpus.values[batch.functors]
-    else:
-        batch = batch.spelled_out()
-        assert batch.structure is not None
-        kinds, kind = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
-        own = own_values(corpus.costs, kinds)[kind]
-        table = corpus.pairs_of(kinds)
-        lists = corpus.fold(table)
-    own_scores = self_scores(batch, own)
-    size = max(1, _BLOCK_CELLS // max(len(corpus), 1))
-    for start in range(0, len(batch), size):
-        numbers = np.arange(start, min(start + size, len(batch)))
-        part = None if wanted is None else wanted[start : start + size]
-        yield QueryBlock(corpus, batch, numbers, table, lists, kind, own, own_scores[numbers], node_budget, part, ops)
+    return corpus, batch if corpus.cases.structure is None else batch.spelled_out()
 
 
 def _wanted(among: BoolArray | None, queries: int, cases: int) -> BoolArray | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,17 @@ class Normaliser:
             score = own
             factors.append(factor)
         return cls(dials, self_scores, np.array(factors, np.int64)[where] if factors else np.zeros(0, np.int64))
+
+    @cached_property
+    def scale(self) -> npt.NDArray[np.float64]:
+        """About what a score is multiplied by to give its key, float64 ``[N]``; ``[1]`` where that is all the same.
+
+        Under ``max`` and ``min`` it is the case's own part: at most, or at least, so much is the query's.
+        """
+        if self.dials.power is None:
+            return (1 << QUOTIENT_SHIFT) / np.maximum(self.self_scores, 1).astype(np.float64)
+        factors = self.factors[:1] if (self.factors == self.factors[:1]).all() else self.factors
+        return np.maximum(factors, 1).astype(np.float64) / (1 << FACTOR_SHIFT)
 
     def rank_keys(
         self, scores: LongArray, self_query: int | LongArray, cases: npt.NDArray[np.integer] | slice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,14 @@ class PairTable:
     value: LongArray
     via: IntArray
     distance: IntArray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[PairTable]) -> PairTable:
+        """Returns the rows of all ``parts``, one or more, in their order; functors ascend over them."""
+        counts = np.concatenate([np.diff(part.ptr) for part in parts])
+        names = ("functors", "stored", "value", "via", "distance")
+        functors, *columns = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(functors, np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), *columns)
 
     def rows_of(self, functors: npt.ArrayLike) -> LongArray:
         """Returns the row of each functor of a flat query, int64. All must be in ``self.functors``."""

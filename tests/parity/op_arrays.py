@@ -8,7 +8,20 @@ import numpy as np
 
 from sma_gpu.ops import FoldedLists
 
-__all__ = ["random_lists", "random_queries", "same"]
+__all__ = ["PoisonedNumpy", "random_lists", "random_queries", "same"]
+
+
+class PoisonedNumpy:
+    """NumPy for a module under test: memory that nobody has written comes with the smallest integer in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def empty(self, *args: Any, **named: Any) -> np.ndarray:
+        made = np.empty(*args, **named)
+        if made.dtype.kind == "i":
+            made.fill(np.iinfo(made.dtype).min)
+        return made
 
 
 def same(first: Any, second: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parity.op_arrays import random_lists, random_queries, same
+from parity.op_arrays import PoisonedNumpy, random_lists, random_queries, same
 from strategies import ALL_DIALS, pack, random_declared, random_nested_case, random_world
 
 from sma_gpu import CaseBatch, Dials, Hits, Index, mount, ontology_from_parents
@@ -39,15 +39,7 @@ def ops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     from sma_gpu.ops import cpu
 
     monkeypatch.setattr(cpu, "_CELLS_TO_SHARE", 0)
-    make = np.empty
-
-    def poisoned(*args: Any, **named: Any) -> np.ndarray:
-        made = make(*args, **named)
-        if made.dtype.kind == "i":
-            made.fill(np.iinfo(made.dtype).min)
-        return made
-
-    monkeypatch.setattr(np, "empty", poisoned)
+    monkeypatch.setattr(cpu, "np", PoisonedNumpy())
     return cpu.CpuOps(request.param)
 
 
@@ -490,10 +482,11 @@ def test_compiled_code_goes_to_the_users_cache_where_the_package_cannot_be_writt
     quiet = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "NUMBA_CACHE_DIR": ""}
     wanted = answer("reference").split()[1]
     assert answer("cpu", sealed, **quiet).split() == ["cpu", wanted]
-    assert kept_in(home) == 3
+    kept = kept_in(home)
+    assert kept > 0
     named = sealed / "named"
     assert answer("cpu", sealed, **{**quiet, "NUMBA_CACHE_DIR": str(named)}).split() == ["cpu", wanted]
-    assert kept_in(named) == 3
+    assert kept_in(named) == kept
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from strategies import World, asked, dials, pack, random_world, worlds
 
 from sma_gpu import CaseBatch, Dials, Hits, Index
 from sma_gpu.errors import CaseError
-from sma_gpu.retrieval import block, search
+from sma_gpu.retrieval import block, budget
 
 
 def same(one: Hits, other: Hits) -> bool:
@@ -44,7 +44,7 @@ def test_a_batch_answers_as_each_query_alone_whatever_the_block(chosen: Dials, m
     batch = pack(index.mounted, queries)
     whole = index.retrieve(batch, 7)
     for cells in (1, 301, 1000):
-        monkeypatch.setattr(search, "_BLOCK_CELLS", cells)
+        monkeypatch.setattr(budget, "_BLOCK_CELLS", cells)
         assert same(index.retrieve(batch, 7), whole)
     for first_look in (1, 5):
         monkeypatch.setattr(block, "_FIRST_LOOK", first_look)

@@ -32,11 +32,11 @@ def optimum(drawn: dict[tuple[int, int], int]) -> int:
 @given(pairs)
 @pytest.mark.parametrize("whole_cells", [0, 1 << 14])
 def test_both_roads_find_the_optimum(whole_cells: int, drawn: dict[tuple[int, int], int]) -> None:
-    before, matching._WHOLE_CELLS = matching._WHOLE_CELLS, whole_cells
+    before, matching.WHOLE_CELLS = matching.WHOLE_CELLS, whole_cells
     try:
         assert best_total(*arrays(drawn)) == optimum(drawn)
     finally:
-        matching._WHOLE_CELLS = before
+        matching.WHOLE_CELLS = before
 
 
 @settings(max_examples=200, deadline=None)
