@@ -208,41 +208,38 @@ __device__ __forceinline__ void match(const Space& space, int fresh, int lane) {
   __syncwarp();
 }
 
-// order [count]: the pairs of this launch. table_*: the pair table. pair_query, pair_case [P]. query_ptr, query_rows,
-// case_ptr, case_kinds: statements of queries and cases. scratch: scratch_bytes for each warp of the grid, a multiple
-// of 8. score [P]: written for the pairs of this launch; -1 says that scratch memory was too small for a pair.
+// table_*: the pair table. pair_query, pair_case [count]; a case of -1 is none. query_ptr, query_rows, case_ptr,
+// case_kinds: statements of queries and cases. scratch: scratch_bytes for each warp of the grid, a multiple of 8; with 0
+// bytes, pairs use shared memory. score [count]: pairs whose score is below 0 are taken, and keep it where the memory
+// does not suffice, so that launches with more and more memory settle all of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) assign_kernel(
-    const i64* __restrict__ order, const i64* __restrict__ table_ptr, const int* __restrict__ table_stored,
-    const i64* __restrict__ table_value, const i64* __restrict__ pair_query, const i64* __restrict__ pair_case,
-    const i64* __restrict__ query_ptr, const i64* __restrict__ query_rows, const i64* __restrict__ case_ptr,
-    const int* __restrict__ case_kinds, char* scratch, i64 scratch_bytes, i64* __restrict__ score, i64 count,
-    i64 entity_value) {
+    const i64* __restrict__ table_ptr, const int* __restrict__ table_stored, const i64* __restrict__ table_value,
+    const i64* __restrict__ pair_query, const i64* __restrict__ pair_case, const i64* __restrict__ query_ptr,
+    const i64* __restrict__ query_rows, const i64* __restrict__ case_ptr, const int* __restrict__ case_kinds,
+    char* scratch, i64 scratch_bytes, i64* __restrict__ score, i64 count, i64 entity_value) {
   __shared__ i64 pockets[WARPS][POCKET / 8];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const i64 worker = (i64)blockIdx.x * WARPS + warp, workers = (i64)gridDim.x * WARPS;
-  for (i64 turn = worker; turn < count; turn += workers) {
-    const i64 pair = order[turn], query = pair_query[pair], number = pair_case[pair];
-    const i64 query_at = query_ptr[query], case_at = case_ptr[number];
-    const int rows = (int)(query_ptr[query + 1] - query_at), columns = (int)(case_ptr[number + 1] - case_at);
-    const i64* own = query_rows + query_at;
-    const int* kinds = case_kinds + case_at;
-    __syncwarp();  // the pair before is done with its memory
-
-    // First the quick memory; a pair that does not fit starts anew in the other.
-    i64 room = -1, found = 0;
-    Space space;
-    for (int attempt = 0; attempt < 2 && found > room; attempt++) {
-      char* memory = attempt ? scratch + worker * scratch_bytes : (char*)pockets[warp];
-      const i64 left = (attempt ? scratch_bytes : (i64)POCKET) - FIXED_BYTES(rows, columns);
-      if (left < 0) continue;
-      room = left / HYPOTHESIS_BYTES;
-      space = lay_out(memory, rows, columns, room);
-      found = join(table_ptr, table_stored, table_value, own, rows, kinds, columns, space, room, lane);
-    }
-    if (found > room) {
-      if (lane == 0) score[pair] = -1;
+  char* const memory = scratch_bytes ? scratch + worker * scratch_bytes : (char*)pockets[warp];
+  const i64 bytes = scratch_bytes ? scratch_bytes : (i64)POCKET;
+  for (i64 pair = worker; pair < count; pair += workers) {
+    if (score[pair] >= 0) continue;
+    const i64 query = pair_query[pair], number = pair_case[pair];
+    if (number < 0) {
+      if (lane == 0) score[pair] = 0;
       continue;
     }
+    const i64 query_at = query_ptr[query], case_at = case_ptr[number];
+    const int rows = (int)(query_ptr[query + 1] - query_at), columns = (int)(case_ptr[number + 1] - case_at);
+    const i64 left = bytes - FIXED_BYTES(rows, columns);
+    if (left < 0) continue;
+    __syncwarp();  // the pair before is done with its memory
+
+    const i64 room = left / HYPOTHESIS_BYTES;
+    const Space space = lay_out(memory, rows, columns, room);
+    const i64 found = join(table_ptr, table_stored, table_value, query_rows + query_at, rows, case_kinds + case_at,
+                           columns, space, room, lane);
+    if (found > room) continue;
     for (int at = lane; at < rows; at += 32) {
       space.row_dual[at] = 0;
       space.row_partner[at] = -1;

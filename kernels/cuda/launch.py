@@ -1,8 +1,10 @@
 """Compiles and starts the CUDA C++ kernels of ``accumulate`` and ``assign`` through CuPy.
 
-Arrays are tensors of torch on the current device, contiguous: one allocator serves these kernels and Triton's.
+Arrays are tensors of torch on one device, contiguous: one allocator serves these kernels and Triton's. CuPy gets their
+addresses alone, so that no rule of exchange between the two libraries, and no stream of theirs, comes into it.
 
-Sources are compiled on first use, once a process and device; CuPy keeps the binary on disk from run to run.
+Sources are compiled on first use, once a process and device; CuPy keeps the binary on disk from run to run. They
+include no header, so that NVRTC needs no path to any.
 """
 
 from __future__ import annotations
@@ -12,11 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["AssignLaunch", "accumulate", "assign", "assign_launches", "assign_room"]
-
-LongArray = npt.NDArray[np.int64]
 
 # As in the sources.
 _TILE = 8192
@@ -32,46 +31,39 @@ _MOST_SCRATCH = 1 << 30  # bytes
 
 
 class AssignLaunch(NamedTuple):
-    """One launch of ``assign_kernel``.
+    """One launch of ``assign_kernel``, over all pairs that those before it left.
 
     Attributes:
-        order: int64, the pairs that it takes.
         blocks: of the grid.
-        scratch_bytes: scratch memory of each warp of the grid.
+        scratch_bytes: scratch memory of each warp of the grid; 0 where pairs use shared memory.
     """
 
-    order: LongArray
     blocks: int
     scratch_bytes: int
 
 
 def assign_launches(
-    rows: LongArray, columns: LongArray, hypotheses: LongArray, blocks: int, memory: int
+    pairs: int, rows: int, columns: int, hypotheses: int, blocks: int, memory: int
 ) -> list[AssignLaunch]:
-    """Returns the launches that take every pair once, pairs of like size together: no giant slows the others.
+    """Returns launches of which each has four times the memory of the one before, until it suffices for any pair.
+
+    So pairs of like size go together and no giant slows the others, and nobody need know which case is in which pair.
 
     Args:
-        rows: int64 ``[P]``, statements of the query of each pair.
-        columns: int64 ``[P]``, statements of its case.
-        hypotheses: int64 ``[P]``, no fewer than its hypotheses.
+        pairs: number of pairs.
+        rows: at least the statements of any query.
+        columns: at least the statements of any case.
+        hypotheses: at least the hypotheses of any pair.
         blocks: that the device runs at once.
         memory: bytes of scratch memory to stay below; one block of the greatest pair is granted all the same, since no
             size is refused.
     """
-    size = (8 + 20 * rows + 28 * columns + 12 * hypotheses + 7) // 8 * 8
-    level = np.zeros(len(size), np.int64)  # 0: fits into shared memory; each further one up to four times the size
-    bound = _POCKET
-    while (size > bound).any():
-        level += size > bound
-        bound *= 4
-    launches = []
-    for number in np.unique(level):
-        order = np.flatnonzero(level == number)
-        scratch = int(size[order].max()) if number else 0
-        wanted = min(blocks, -(-len(order) // _WARPS))
-        if scratch:
-            wanted = max(1, min(wanted, memory // (scratch * _WARPS)))
-        launches.append(AssignLaunch(order, wanted, scratch))
+    most = (8 + 20 * rows + 28 * columns + 12 * hypotheses + 7) // 8 * 8
+    wanted = max(1, min(blocks, -(-pairs // _WARPS)))
+    launches, size = [AssignLaunch(wanted, 0)], _POCKET
+    while size < most:
+        size = min(4 * size, most)
+        launches.append(AssignLaunch(max(1, min(wanted, memory // (size * _WARPS))), size))
     return launches
 
 
@@ -134,7 +126,7 @@ def assign(
         launches: from ``assign_launches``.
         table: ``(ptr int64, stored int32, value int64)``, the pair table.
         pair_query: int64 ``[P]``.
-        pair_case: int64 ``[P]``.
+        pair_case: int64 ``[P]``; a pair with -1 scores 0.
         query_ptr: int64 ``[B + 1]``.
         query_rows: int64 ``[.]``.
         case_ptr: int64 ``[N + 1]``.
@@ -144,13 +136,14 @@ def assign(
     import torch
 
     device = pair_query.device
-    score = torch.empty(len(pair_query), dtype=torch.int64, device=device)
-    for launch in launches:
+    score = torch.full((len(pair_query),), -1, dtype=torch.int64, device=device)
+    most = max((launch.blocks * launch.scratch_bytes for launch in launches), default=0)
+    scratch = torch.empty(most * _WARPS, dtype=torch.uint8, device=device)
+    for launch in launches if len(score) else ():
         _start(
             "assign",
             (launch.blocks,),
             _ASSIGN_THREADS,
-            torch.from_numpy(launch.order).to(device),
             *table,
             pair_query,
             pair_case,
@@ -158,10 +151,10 @@ def assign(
             query_rows,
             case_ptr,
             case_kinds,
-            torch.empty(launch.blocks * _WARPS * launch.scratch_bytes, dtype=torch.uint8, device=device),
+            scratch,
             np.int64(launch.scratch_bytes),
             score,
-            np.int64(len(launch.order)),
+            np.int64(len(score)),
             np.int64(entity_value),
         )
     return score
@@ -177,18 +170,21 @@ def assign_room() -> tuple[int, int]:
 
 
 def _start(name: str, grid: tuple[int, ...], threads: int, *arguments: Any) -> None:
-    """Starts a kernel on the default stream, which is the same for CuPy and torch."""
+    """Starts a kernel on the default stream of the device of its tensors.
+
+    Tensors live until the call returns, and torch hands their memory to nobody on this stream before the kernel ends.
+    """
     import cupy
 
-    # CuPy reads tensors of torch in place. Arguments live until the call returns; torch frees memory in stream order.
-    passed = tuple(a if isinstance(a, np.generic) else cupy.asarray(a) for a in arguments)
-    with cupy.cuda.Stream.null:
-        _kernel(name, cupy.cuda.Device().id)(grid, (threads,), passed)
+    number = next(a.device.index for a in arguments if not isinstance(a, np.generic))
+    passed = tuple(a if isinstance(a, np.generic) else np.uint64(a.data_ptr()) for a in arguments)
+    with cupy.cuda.Device(number), cupy.cuda.Stream.null:
+        _kernel(name, number)(grid, (threads,), passed)
 
 
 @cache
 def _kernel(name: str, device: int) -> Any:
-    """Returns a kernel, compiled for the current device."""
+    """Returns a kernel, compiled for the current device, which is of this number."""
     import cupy
 
     source = Path(__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")

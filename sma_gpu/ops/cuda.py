@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,16 @@ from ..kernels.triton import launch as triton_launch
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE
 from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
-from .contract import PairBlock
-from .lists import Lists, folded
+from . import device_loop
+from .contract import PairBlock, PlainQueries, Tops
+from .device_arrays import Resident
+from .device_lists import hold
+from .device_loop import DeviceTops
+from .lists import Lists
 from .reference import ReferenceOps
-from .torch_backend import Resident
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["INSTALL", "CudaOps", "cuda_ops", "missing", "most_hypotheses"]
 
@@ -72,7 +78,7 @@ def cuda_ops() -> CudaOps:
 
 
 class CudaOps:
-    """The three ops on the current CUDA device. See the contract for shapes and meaning."""
+    """The three ops on the current CUDA device, and the loop over them whole. The contract says what arrays mean."""
 
     def __init__(self) -> None:
         self.resident = Resident("cuda")
@@ -92,31 +98,52 @@ class CudaOps:
 
         Determinism: sums of whole numbers in shared memory; any order of addition gives the same bits.
         Cost: the entries of the lists touched, a bisection of each list for every 8,192 cases, and the writing of
-        ``[B, N]``.
+        ``[B, N]``; of postings, also their folding on the device, a sort of those entries.
         """
-        lists = folded(lists)
         with _device(f"bounds of {len(query_ptr) - 1} queries over {len(lists.entities)} cases"):
-            on_device, overflow = cuda_launch.accumulate(
-                (
-                    self.resident.of(lists.ptr),
-                    self.resident.of(lists.cases),
-                    self.resident.of(lists.best),
-                    self.resident.of(lists.entities),
-                ),
-                self.resident.move(query_ptr),
-                self.resident.move(query_lists),
-                self.resident.move(query_entities),
-                None if among is None else self.resident.move(among),
-                ENTITY_VALUE,
-            )
+            ptr, entities = self.resident.move(query_ptr), self.resident.move(query_entities)
+            on_device, overflow = self._accumulated(lists, query_lists, ptr, entities, among)
             if bool(overflow.any()):
-                # The definition finds the same and says how great the bound is.
-                self._reference.accumulate(lists, query_ptr, query_lists, query_entities, among)
-                raise AssertionError("the cuda backend found a bound of 2^31 that the reference does not have")
+                raise self._refusal(lists, query_ptr, query_lists, query_entities, among)
             bounds: IntArray = on_device.cpu().numpy()
         bounds.flags.writeable = False
         self.resident.made("as it is", lambda: on_device, bounds)
         return bounds
+
+    def _accumulated(
+        self,
+        lists: Lists,
+        named: npt.NDArray[np.integer],
+        query_ptr: Tensor,
+        entities: Tensor,
+        among: BoolArray | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Returns bounds int32 ``[B, N]`` and overflow marks int32 ``[B]``; ``named`` are the lists of all queries."""
+        held, of = hold(self.resident, lists, named), self.resident.of
+        bounds, overflow = cuda_launch.accumulate(
+            (of(held.ptr), held.cases, held.best, of(lists.entities)),
+            query_ptr,
+            self.resident.move(held.numbers(named).astype(np.int32)),
+            entities,
+            None if among is None else self.resident.mask(among),
+            ENTITY_VALUE,
+        )
+        return bounds, overflow
+
+    def _refusal(
+        self,
+        lists: Lists,
+        query_ptr: LongArray,
+        query_lists: IntArray,
+        query_entities: IntArray,
+        among: BoolArray | None,
+    ) -> CapacityError:
+        """Returns the error of the definition, which finds the same and says how great the bound is."""
+        try:
+            self._reference.accumulate(lists, query_ptr, query_lists, query_entities, among)
+        except CapacityError as fault:
+            return fault
+        raise AssertionError("the cuda backend found a bound of 2^31 that the reference does not have")
 
     def select(
         self, bounds: IntArray, normaliser: Normaliser, self_query: LongArray, tie_rank: IntArray, limit: int
@@ -127,19 +154,25 @@ class CudaOps:
         Cost: three to ten passes over the keys of ``[B, N]``, up to four more where keys are equal at the last place;
         then ``L`` times the number of runs of 1,024 in ``L``.
         """
-        by_factor = normaliser.dials.power is not None
         with _device(f"selection of {limit} among {bounds.shape[1]} cases for {len(bounds)} queries"):
-            cases, keys = triton_launch.select(
-                self._bounds(bounds),
-                self.resident.of(normaliser.factors if by_factor else normaliser.self_scores),
-                self.resident.move(self_query),
-                self.resident.of(tie_rank),
-                limit,
-                divide_by="" if by_factor else normaliser.dials.normalisation,
-                factor_shift=FACTOR_SHIFT,
-                quotient_shift=QUOTIENT_SHIFT,
-            )
+            own = self.resident.move(self_query)
+            cases, keys = self._selected(self._bounds(bounds), normaliser, own, tie_rank, limit)
             return cases.cpu().numpy(), keys.cpu().numpy()
+
+    def _selected(
+        self, bounds: Tensor, normaliser: Normaliser, self_query: Tensor, tie_rank: IntArray, limit: int
+    ) -> tuple[Tensor, Tensor]:
+        by_factor = normaliser.dials.power is not None
+        return triton_launch.select(
+            bounds,
+            self.resident.of(normaliser.factors if by_factor else normaliser.self_scores),
+            self_query,
+            self.resident.of(tie_rank),
+            limit,
+            divide_by="" if by_factor else normaliser.dials.normalisation,
+            factor_shift=FACTOR_SHIFT,
+            quotient_shift=QUOTIENT_SHIFT,
+        )
 
     def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
         """Returns the score of each pair, int64 ``[P]``.
@@ -150,22 +183,83 @@ class CudaOps:
         if not len(pairs):
             return np.zeros(0, np.int64)
         with _device(f"alignment of {len(pairs)} pairs"):
-            launches = cuda_launch.assign_launches(*most_hypotheses(table, pairs), *cuda_launch.assign_room())
-            score = cuda_launch.assign(
-                launches,
-                (self.resident.of(table.ptr), self.resident.of(table.stored), self.resident.of(table.value)),
-                self.resident.move(pairs.query),
-                self.resident.move(pairs.case),
-                self.resident.of(pairs.query_ptr),
-                self.resident.of(pairs.query_rows),
-                self.resident.of(pairs.case_ptr),
-                self.resident.of(pairs.case_kinds),
-                ENTITY_VALUE,
-            )
-            found: LongArray = score.cpu().numpy()
+            rows, columns, hypotheses = (int(side.max()) for side in most_hypotheses(table, pairs))
+            query, case = self.resident.move(pairs.query), self.resident.move(pairs.case)
+            found: LongArray = self._assigned(table, pairs, query, case, (rows, columns, hypotheses)).cpu().numpy()
         if (found < 0).any():
             raise AssertionError("assign was started with too little scratch memory")
         return found
+
+    def _assigned(
+        self, table: PairTable, pairs: PairBlock | PlainQueries, query: Tensor, case: Tensor, most: tuple[int, int, int]
+    ) -> Tensor:
+        """Returns the score of each pair; ``most``: statements of a query, of a case, and hypotheses there can be."""
+        of = self.resident.of
+        score: Tensor = cuda_launch.assign(
+            cuda_launch.assign_launches(len(query), *most, *cuda_launch.assign_room()),
+            (of(table.ptr), of(table.stored), of(table.value)),
+            query,
+            case,
+            of(pairs.query_ptr),
+            of(pairs.query_rows),
+            of(pairs.case_ptr),
+            of(pairs.case_kinds),
+            ENTITY_VALUE,
+        )
+        return score
+
+    def top(self, queries: PlainQueries, k: int) -> Tops:
+        """Returns the certified top ``k`` of every query; see ``WholeOps.top``.
+
+        Bounds, shortlists and scores stay on the device. The hits of a round come back together with its flags; nothing
+        else does.
+        """
+        with _device(f"top {k} of {len(queries)} queries over {len(queries.tie_rank)} cases"):
+            return device_loop.top(self, queries, k)
+
+    def top_on_device(self, queries: PlainQueries, k: int) -> DeviceTops:
+        """Returns the same as tensors; see ``OnDevice.top_on_device``. Of the hits, nothing comes back.
+
+        They may be used at once on the stream that is the caller's current one.
+        """
+        with _device(f"top {k} of {len(queries)} queries over {len(queries.tie_rank)} cases") as caller:
+            tops = device_loop.top_on_device(self, queries, k)
+            for tensor in (tops.cases, tops.scores, tops.rank_keys, tops.aligned) if caller else ():
+                tensor.record_stream(caller)  # its memory is not handed out again before that stream has read it
+        return tops
+
+    def bounds_of(self, queries: PlainQueries) -> tuple[Tensor, Tensor]:
+        """Returns bounds int32 ``[B, N]``, and int64 ``[B]``: 1 where a bound of the query reaches 2^31."""
+        import torch
+
+        ptr = self.resident.of(queries.query_ptr)
+        ones = torch.ones(len(queries), dtype=torch.int32, device=ptr.device)
+        bounds, overflow = self._accumulated(queries.lists, queries.query_rows, ptr, ones, queries.among)
+        return bounds, overflow.long()
+
+    def shortlists_of(self, queries: PlainQueries, bounds: Tensor, limit: int) -> tuple[Tensor, Tensor]:
+        """Returns ``(cases int32 [B, limit], keys int64 [B, limit])``."""
+        own = self.resident.of(queries.self_query)
+        return self._selected(bounds, queries.normaliser, own, queries.tie_rank, limit)
+
+    def scores_of(self, queries: PlainQueries, cases: Tensor) -> Tensor:
+        """Returns the score of each query with each of its ``cases`` int32 ``[B, L]``, int64; 0 where that is -1."""
+        import torch
+
+        case_ptr, table = queries.case_ptr, queries.table
+        query = torch.arange(len(queries), device=cases.device).repeat_interleave(cases.shape[1])
+        rows = int(np.diff(queries.query_ptr).max(initial=0))
+        columns = self.resident.made("greatest case", lambda: int(np.diff(case_ptr).max(initial=0)), case_ptr)
+        entries = np.concatenate([[0], np.cumsum(np.diff(table.ptr)[queries.query_rows])])
+        most = int(np.diff(entries[queries.query_ptr]).max(initial=0))
+        case = cases.reshape(-1).long()
+        sizes = rows, columns, min(rows * columns, most)
+        return self._assigned(table, queries, query, case, sizes).view(cases.shape)
+
+    def refusal(self, queries: PlainQueries, found: int) -> CapacityError:
+        """Returns the error for queries with a bound of 2^31, in the words of the definition."""
+        named, ones = queries.query_rows.astype(np.int32), np.ones(len(queries), np.int32)
+        return self._refusal(queries.lists, queries.query_ptr, named, ones, queries.among)
 
     def _bounds(self, bounds: IntArray) -> Any:
         # One that can be written to may differ from what was moved before.
@@ -186,16 +280,24 @@ def most_hypotheses(table: PairTable, pairs: PairBlock) -> tuple[LongArray, Long
 
 
 @contextmanager
-def _device(asked: str) -> Iterator[None]:
-    """Runs on the default stream, which CuPy and torch share; says in words when the memory does not suffice."""
+def _device(asked: str) -> Iterator[Any]:
+    """Runs on the default stream, which CuPy and torch share; says in words when the memory does not suffice.
+
+    Yields the caller's stream, or None where it is that one. Streams of torch's pool do not wait for the default stream
+    by themselves, so they are told to, here and at the end.
+    """
     import torch
 
+    ours, caller = torch.cuda.default_stream(), torch.cuda.current_stream()
+    ours.wait_stream(caller)
     try:
-        with torch.cuda.stream(torch.cuda.default_stream()):
-            yield
+        with torch.cuda.stream(ours):
+            yield None if caller == ours else caller
     except torch.cuda.OutOfMemoryError as fault:
         raise CapacityError(
             asked,
             f"the memory of the GPU does not hold it ({str(fault).splitlines()[0]})",
             "Ask for fewer queries at a time, or use --backend cpu.",
         ) from fault
+    finally:
+        caller.wait_stream(ours)

@@ -7,26 +7,29 @@ torch is imported where it is first needed, so that this module can be read and 
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BackendUnavailable
+from ..errors import BackendUnavailable, CapacityError
 from ..scoring import Normaliser, PairTable
 from ..scoring.grid import ENTITY_VALUE, SCORE_LIMIT
-from ..scoring.normalise import FACTOR_SHIFT, QUOTIENT_SHIFT
-from .contract import PairBlock
-from .lists import Lists, folded
+from . import device_loop
+from .contract import PairBlock, PlainQueries, Tops
+from .device_arrays import Resident, expand, greatest_key, parts, rank_keys
+from .device_lists import hold
+from .device_loop import DeviceTops
+from .lists import Lists
 from .reference import refuse_bound
+from .structure import StructurePairs
+from .torch_beam import align_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Resident", "TorchOps", "expand", "missing", "torch_ops"]
+__all__ = ["TorchOps", "missing", "torch_ops"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -66,57 +69,21 @@ def torch_ops(device: str) -> TorchOps:
     return TorchOps(("cuda" if found else "cpu") if device == "auto" else device)
 
 
-class Resident:
-    """Arrays that stay on a device, each moved once.
-
-    An array is known by identity, through a weak reference: while it lives and is asked for again its tensor is there,
-    and when it is freed the tensor is too. So arrays of an index must not be written to; nothing in this library does.
-    On the CPU a plain move takes no copy and is not kept, unless the array is read-only: torch would warn of that.
-    """
-
-    def __init__(self, device: str) -> None:
-        self.device = device
-        self._kept: dict[tuple[object, ...], tuple[tuple[weakref.ref[Any], ...], Tensor]] = {}
-
-    def __len__(self) -> int:
-        """Returns how many tensors are kept."""
-        return len(self._kept)
-
-    def move(self, array: npt.NDArray[Any]) -> Tensor:
-        """Returns an array on the device, moved for this once."""
-        import torch
-
-        array = np.ascontiguousarray(array)
-        return torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
-
-    def of(self, array: npt.NDArray[Any]) -> Tensor:
-        """Returns an array of the index on the device."""
-        if self.device == "cpu" and array.flags.writeable and array.flags.c_contiguous:
-            return self.move(array)  # shares the array's memory, so keeping it would keep the array alive
-        return self.made("as it is", lambda: self.move(array), array)
-
-    def made(self, what: str, make: Callable[[], Tensor], *arrays: npt.NDArray[Any]) -> Tensor:
-        """Returns what ``make`` makes out of arrays of the index; ``what`` names it."""
-        key = (what, *(id(a) for a in arrays))
-        kept = self._kept.get(key)
-        if kept is not None and all(ref() is a for ref, a in zip(kept[0], arrays, strict=True)):
-            return kept[1]
-        made = make()
-        refs = tuple(weakref.ref(a, lambda _: self._kept.pop(key, None)) for a in arrays)
-        self._kept[key] = refs, made
-        return made
-
-
 class TorchOps:
-    """The three ops on one device. See the contract for shapes and meaning.
+    """The three ops on one device, and the loop over them whole. See the contract for shapes and meaning.
 
     Args:
         device: ``cpu`` or ``cuda``.
+
+    Attributes:
+        solved_on_host: components of ``assign`` so far that were too large for the batched matching; for each of them
+            a matrix went to the host, whose solver gives the same total.
     """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = device
         self.resident = Resident(device)
+        self.solved_on_host = 0
 
     def accumulate(
         self,
@@ -129,161 +96,212 @@ class TorchOps:
         """Returns the bound of every query with every case, int32 ``[B, N]``.
 
         Determinism: int64 atomic sums; any order of addition gives the same bits.
-        Cost: the entries of the lists touched, and 8 bytes for each cell of ``[B, N]``.
+        Cost: the entries of the lists touched, and 8 bytes for each cell of ``[B, N]``; of postings, also their folding
+        on the device, a sort of those entries.
         """
-        import torch
-
-        lists = folded(lists)
-        queries, cases = len(query_ptr) - 1, len(lists.entities)
-        held, best = self.resident.of(lists.cases), self.resident.of(lists.best)
-        named = np.asarray(query_lists[int(query_ptr[0]) : int(query_ptr[-1])], np.int64)
-        starts, ends = (np.asarray(lists.ptr, np.int64)[named + step] for step in (0, 1))
-        counts = ends - starts
-        owner = np.repeat(np.arange(queries, dtype=np.int64), np.diff(query_ptr))
-        bounds = torch.zeros(queries * cases, dtype=torch.int64, device=self.device)
-        for part in _parts(counts, _AT_ONCE):
-            start, row = self.resident.move(starts[part]), self.resident.move(owner[part] * cases)
-            span, at = expand(start, self.resident.move(counts[part]), int(counts[part].sum()))
-            bounds.scatter_add_(0, row[span] + held[at], best[at].long())
-        bounds = bounds.view(queries, cases)
-        if among is not None:
-            bounds.masked_fill_(~self.resident.move(among), 0)
-        entities = torch.minimum(
-            self.resident.move(query_entities).long()[:, None], self.resident.of(lists.entities).long()
-        )
-        bounds += ENTITY_VALUE * entities * (bounds > 0)
+        entities = self.resident.move(query_entities).long()
+        bounds = self._bounds(lists, query_ptr, query_lists, entities, among)
         greatest = int(bounds.max()) if bounds.numel() else 0
         if greatest >= SCORE_LIMIT:
             raise refuse_bound(query_ptr, greatest)
         found: IntArray = bounds.int().cpu().numpy()
         return found
 
+    def _bounds(
+        self,
+        lists: Lists,
+        query_ptr: LongArray,
+        query_lists: npt.NDArray[np.integer],
+        entities: Tensor | None,
+        among: BoolArray | None,
+    ) -> Tensor:
+        """Returns bounds int64 ``[B, N]``; ``entities`` int64 ``[B]``, one for each query where it is None."""
+        import torch
+
+        queries, cases = len(query_ptr) - 1, len(lists.entities)
+        named = query_lists[int(query_ptr[0]) : int(query_ptr[-1])]
+        held = hold(self.resident, lists, named)
+        number = held.numbers(named)
+        starts, ends = held.ptr[number], held.ptr[number + 1]
+        counts = ends - starts
+        owner = np.repeat(np.arange(queries, dtype=np.int64), np.diff(query_ptr))
+        bounds = torch.zeros(queries * cases, dtype=torch.int64, device=self.device)
+        for part in parts(counts, _AT_ONCE):
+            start, row = self.resident.move(starts[part]), self.resident.move(owner[part] * cases)
+            span, at = expand(start, self.resident.move(counts[part]), int(counts[part].sum()))
+            bounds.scatter_add_(0, row[span] + held.cases[at], held.best[at].long())
+        bounds = bounds.view(queries, cases)
+        if among is not None:
+            bounds.masked_fill_(~self.resident.mask(among), 0)
+        own = self.resident.of(lists.entities).long()
+        own = own.clamp(max=1) if entities is None else torch.minimum(entities[:, None], own)
+        bounds += ENTITY_VALUE * own * (bounds > 0)
+        return bounds
+
     def select(
         self, bounds: IntArray, normaliser: Normaliser, self_query: LongArray, tie_rank: IntArray, limit: int
     ) -> tuple[IntArray, LongArray]:
         """Returns ``(cases int32 [B, L], keys int64 [B, L])`` in rank order.
 
-        Key and tie rank are packed into one number where they fit, all different then, so that no sorting can choose
-        among equals. Where they do not, columns are put in tie order and sorted stably.
-
         Determinism: a total order.
         Cost: ``B * N`` keys of 8 bytes, a few times, and the search for the greatest ``L`` of a row.
         """
-        import torch
-
         queries, count = bounds.shape
         cases = np.full((queries, limit), -1, np.int32)
         keys = np.zeros((queries, limit), np.int64)
         held = min(limit, count)
-        if not held or not queries:
-            return cases, keys
-        bound = self.resident.move(bounds)
-        key = torch.where(bound > 0, self._rank_keys(bound.long(), normaliser, self_query), -1)
-        rank = self.resident.of(tie_rank).long()
-        by_rank = self.resident.made("cases by tie rank", lambda: torch.argsort(rank), tie_rank)
-        if int(key.max()) < (1 << 62) // count:
+        if held and queries:
+            own = self.resident.move(self_query)
+            found = self._shortlists(self.resident.move(bounds), normaliser, self_query, own, tie_rank, held)
+            cases[:, :held], keys[:, :held] = (side.cpu().numpy() for side in found)
+        return cases, keys
+
+    def _shortlists(
+        self,
+        bounds: Tensor,
+        normaliser: Normaliser,
+        self_query: LongArray,
+        own: Tensor,
+        tie_rank: IntArray,
+        limit: int,
+    ) -> tuple[Tensor, Tensor]:
+        """Returns what ``select`` does; ``limit`` is at most ``N``, and ``own`` is ``self_query`` on the device.
+
+        Key and tie rank are packed into one number where they fit, all different then, so that no sorting can choose
+        among equals. Where they do not, columns are put in tie order and sorted stably.
+        """
+        import torch
+
+        of, count = self.resident.of, bounds.shape[1]
+        key = rank_keys(self.resident, normaliser, bounds.long(), own)
+        key = torch.where(bounds > 0, key, -1)
+        rank = of(tie_rank).long()
+        by_rank: Tensor = self.resident.made("cases by tie rank", lambda: torch.argsort(rank), tie_rank)
+        if greatest_key(self.resident, normaliser, self_query) < (1 << 62) // max(count, 1):
             packed = torch.where(key >= 0, key * count + (count - 1 - rank), -1)
-            packed = packed.topk(held, dim=1, sorted=True).values
-            chosen = torch.div(packed, count, rounding_mode="floor")  # -1 stays -1
+            packed = packed.topk(limit, dim=1, sorted=True).values
+            chosen = torch.div(packed, max(count, 1), rounding_mode="floor")  # -1 stays -1
             case = by_rank[count - 1 - (packed - chosen * count)]
         else:
             ordered, place = key[:, by_rank].sort(dim=1, descending=True, stable=True)
-            chosen, case = ordered[:, :held], by_rank[place[:, :held]]
+            chosen, case = ordered[:, :limit], by_rank[place[:, :limit]]
         able = chosen >= 0
-        cases[:, :held] = torch.where(able, case, -1).int().cpu().numpy()
-        keys[:, :held] = torch.where(able, chosen, 0).cpu().numpy()
-        return cases, keys
-
-    def _rank_keys(self, scores: Tensor, normaliser: Normaliser, self_query: LongArray) -> Tensor:
-        """Returns ``normaliser.rank_keys`` of scores int64 ``[B, N]``, in the same integers."""
-        import torch
-
-        if normaliser.dials.power is not None:
-            return (scores * self.resident.of(normaliser.factors)) >> FACTOR_SHIFT
-        choose = torch.maximum if normaliser.dials.normalisation == "max" else torch.minimum
-        own = choose(self.resident.of(normaliser.self_scores), self.resident.move(self_query)[:, None])
-        return torch.div(scores << QUOTIENT_SHIFT, own.clamp(min=1), rounding_mode="floor")
+        return torch.where(able, case, -1).int(), torch.where(able, chosen, 0)
 
     def assign(self, table: PairTable, pairs: PairBlock) -> LongArray:
         """Returns the score of each pair, int64 ``[P]``.
 
         Hypotheses of all pairs come from one binary search over the cases' kinds; their matching is that of
-        ``torch_matching``, which hands components with more than 64 items on the smaller side to the host's solver.
+        ``torch_matching``, which hands components with more than 64 items on the smaller side to the host's solver,
+        after all others of their part; ``solved_on_host`` counts them.
 
         Determinism: the optimum is unique, whichever matching attains it.
         Cost: the table entries of the queries' rows, each a binary search; then the matching.
         """
-        scores = np.zeros(len(pairs), np.int64)
+        query, case = np.asarray(pairs.query, np.int64), self.resident.move(np.asarray(pairs.case, np.int64))
+        found: LongArray = self._scores(table, pairs, query, case).cpu().numpy()
+        return found
+
+    def _scores(self, table: PairTable, pairs: PairBlock | PlainQueries, query: LongArray, case: Tensor) -> Tensor:
+        """Returns the score of each pair, int64 ``[P]``; 0 where the case is -1.
+
+        Args:
+            table: values of pairs.
+            pairs: queries and cases.
+            query: int64 ``[P]``, on the host, where sizes are counted.
+            case: int64 ``[P]``, on the device.
+        """
+        import torch
+
         lengths = np.diff(table.ptr).astype(np.int64)[pairs.query_rows]
         running = np.concatenate([[0], np.cumsum(lengths)])
-        entries = (running[pairs.query_ptr[1:]] - running[pairs.query_ptr[:-1]])[pairs.query]
-        sizes = np.diff(pairs.query_ptr).astype(np.int64)[pairs.query]
-        for part in _parts(entries + sizes, _AT_ONCE):
-            query, case = (np.asarray(side[part], np.int64) for side in (pairs.query, pairs.case))
-            total = self._totals(table, pairs, query, case, int(sizes[part].sum()), int(entries[part].sum()))
-            scores[part] = np.where(total > 0, ENTITY_VALUE + total, 0)
-        return scores
+        entries = (running[pairs.query_ptr[1:]] - running[pairs.query_ptr[:-1]])[query]
+        sizes = np.diff(pairs.query_ptr).astype(np.int64)[query]
+        totals = [torch.zeros(0, dtype=torch.int64, device=self.device)]
+        for part in parts(entries + sizes, _AT_ONCE):
+            mine = self.resident.move(query[part])
+            totals.append(
+                self._totals(table, pairs, mine, case[part], int(sizes[part].sum()), int(entries[part].sum()))
+            )
+        total = torch.cat(totals)
+        return torch.where(total > 0, ENTITY_VALUE + total, 0)
 
     def _totals(
-        self, table: PairTable, pairs: PairBlock, query: LongArray, case: LongArray, rows: int, entries: int
-    ) -> LongArray:
+        self, table: PairTable, pairs: PairBlock | PlainQueries, mine: Tensor, theirs: Tensor, rows: int, entries: int
+    ) -> Tensor:
         """Returns the value of the best matching of each pair, int64; ``rows`` and ``entries`` as counted by hand."""
         import torch
 
         from .torch_matching import best_totals
 
-        of, move = self.resident.of, self.resident.move
-        table_ptr, case_ptr = of(table.ptr).long(), of(pairs.case_ptr).long()
-        kinds = self.resident.made("case and kind", lambda: _case_and_kind(self.resident, pairs), pairs.case_kinds)
-        query_ptr, mine, theirs = move(pairs.query_ptr).long(), move(query), move(case)
-
-        pair, at = expand(query_ptr[mine], query_ptr[mine + 1] - query_ptr[mine], rows)
-        row = move(pairs.query_rows).long()[at]
-        owner, entry = expand(table_ptr[row], table_ptr[row + 1] - table_ptr[row], entries)
+        of = self.resident.of
+        table_ptr, case_ptr, query_ptr = (of(p).long() for p in (table.ptr, pairs.case_ptr, pairs.query_ptr))
+        case_kinds = pairs.case_kinds
+        kinds = self.resident.made(
+            "case and kind", lambda: _case_and_kind(case_ptr, of(case_kinds)), pairs.case_ptr, case_kinds
+        )
         if not len(kinds) or not entries:
-            return np.zeros(len(query), np.int64)
-        wanted = (theirs[pair[owner]] << _KIND_BITS) | of(table.stored)[entry]
+            return torch.zeros_like(mine)
+        pair, at = expand(query_ptr[mine], query_ptr[mine + 1] - query_ptr[mine], rows)
+        row = of(pairs.query_rows).long()[at]
+        owner, entry = expand(table_ptr[row], table_ptr[row + 1] - table_ptr[row], entries)
+        wanted = (theirs[pair[owner]] << _KIND_BITS) | of(table.stored)[entry]  # below 0, and so not found, for case -1
         place = torch.searchsorted(kinds, wanted).clamp(max=len(kinds) - 1)
         kept = torch.nonzero(kinds[place] == wanted).squeeze(1)
         owner, entry, place = owner[kept], entry[kept], place[kept]
         pair = pair[owner]
+        theirs = theirs.clamp(min=0)
         held = case_ptr[theirs + 1] - case_ptr[theirs]
         before = torch.cumsum(held, 0) - held
         column = before[pair] + place - case_ptr[theirs[pair]]
-        total = best_totals(owner, column, of(table.value)[entry], pair, len(query))
-        found: LongArray = total.cpu().numpy()
-        return found
+        total, on_host = best_totals(owner, column, of(table.value)[entry], pair, len(mine))
+        self.solved_on_host += on_host
+        return total
+
+    def best_mappings(self, pairs: StructurePairs, node_budget: int) -> tuple[LongArray, LongArray]:
+        """Returns score and limit of each pair of cases with structure, int64 ``[P]`` each.
+
+        Determinism: what the beam proves is one number; all else is the host's search.
+        Cost: hypotheses are made on the host; see ``torch_beam``.
+        """
+        return align_pairs(pairs, node_budget, self.device)
+
+    def top(self, queries: PlainQueries, k: int) -> Tops:
+        """Returns the certified top ``k`` of every query; see ``WholeOps.top``.
+
+        Bounds, shortlists and scores stay on the device; what comes back before the hits are counts that shapes depend
+        on, and components that the host solves.
+        """
+        return device_loop.top(self, queries, k)
+
+    def top_on_device(self, queries: PlainQueries, k: int) -> DeviceTops:
+        """Returns the same as tensors; see ``OnDevice.top_on_device``."""
+        return device_loop.top_on_device(self, queries, k)
+
+    def bounds_of(self, queries: PlainQueries) -> tuple[Tensor, Tensor]:
+        """Returns bounds int32 ``[B, N]``, and the greatest of a query that has one of 2^31 or more, int64 ``[B]``."""
+        import torch
+
+        bounds = self._bounds(queries.lists, queries.query_ptr, queries.query_rows, None, queries.among)
+        greatest = bounds.amax(dim=1)
+        return bounds.int(), torch.where(greatest >= SCORE_LIMIT, greatest, 0)
+
+    def shortlists_of(self, queries: PlainQueries, bounds: Tensor, limit: int) -> tuple[Tensor, Tensor]:
+        """Returns ``(cases int32 [B, limit], keys int64 [B, limit])``, ``limit`` at most ``N``."""
+        own = self.resident.of(queries.self_query)
+        return self._shortlists(bounds, queries.normaliser, queries.self_query, own, queries.tie_rank, limit)
+
+    def scores_of(self, queries: PlainQueries, cases: Tensor) -> Tensor:
+        """Returns the score of each query with each of its ``cases`` int32 ``[B, L]``, int64; 0 where that is -1."""
+        query = np.repeat(np.arange(len(queries), dtype=np.int64), cases.shape[1])
+        return self._scores(queries.table, queries, query, cases.reshape(-1).long()).view(cases.shape)
+
+    def refusal(self, queries: PlainQueries, found: int) -> CapacityError:
+        """Returns the error for queries whose greatest bound is ``found``."""
+        return refuse_bound(queries.query_ptr, found)
 
 
-def _case_and_kind(resident: Resident, pairs: PairBlock) -> Tensor:
+def _case_and_kind(case_ptr: Tensor, case_kinds: Tensor) -> Tensor:
     """Returns case and kind of every stored statement as one number, ascending within plain cases, int64 ``[S]``."""
-    ptr = resident.of(pairs.case_ptr).long()
-    owner, _ = expand(ptr[:-1], ptr[1:] - ptr[:-1], len(pairs.case_kinds))
-    return (owner << _KIND_BITS) | resident.of(pairs.case_kinds)
-
-
-def expand(starts: Tensor, counts: Tensor, total: int) -> tuple[Tensor, Tensor]:
-    """Returns for each span all its entries: (number of the span, position in the data), int64 ``[total]``.
-
-    Args:
-        starts: int64 ``[spans]``.
-        counts: int64 ``[spans]``.
-        total: the sum of ``counts``, which the host knows, so that it need not wait for the device.
-    """
-    import torch
-
-    numbers = torch.arange(len(starts), device=starts.device)
-    span = torch.repeat_interleave(numbers, counts, output_size=total)
-    before = torch.cumsum(counts, 0) - counts
-    return span, torch.arange(total, device=starts.device) - before[span] + starts[span]
-
-
-def _parts(work: LongArray, at_once: int) -> Iterator[slice]:
-    """Yields runs of items that cost ``at_once`` together, or a single one that costs more."""
-    running = np.cumsum(work)
-    start = 0
-    while start < len(work):
-        done = int(running[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(running, done + at_once, side="right")))
-        yield slice(start, stop)
-        start = stop
+    owner, _ = expand(case_ptr[:-1], case_ptr[1:] - case_ptr[:-1], len(case_kinds))
+    return (owner << _KIND_BITS) | case_kinds

@@ -27,8 +27,10 @@ _CELLS = 1 << 22  # padded matrix cells solved at a time: 32 MiB; changes memory
 _FAR = 1 << 62
 
 
-def best_totals(row: Tensor, column: Tensor, value: Tensor, owner: Tensor, owners: int) -> Tensor:
+def best_totals(row: Tensor, column: Tensor, value: Tensor, owner: Tensor, owners: int) -> tuple[Tensor, int]:
     """Returns the greatest total value of a one-to-one matching for each owner, int64 ``[owners]``.
+
+    The second number says how many components went to the host's solver.
 
     Args:
         row: int64 ``[E]``; no row belongs to two owners.
@@ -44,7 +46,7 @@ def best_totals(row: Tensor, column: Tensor, value: Tensor, owner: Tensor, owner
 
     totals = torch.zeros(owners, dtype=torch.int64, device=row.device)
     if not len(row):
-        return totals
+        return totals, 0
     rows, columns = int(row.max()) + 1, int(column.max()) + 1
     for _ in range(_PEELINGS):
         lead_row, other_row = _two_best(row, value, rows)
@@ -63,9 +65,7 @@ def best_totals(row: Tensor, column: Tensor, value: Tensor, owner: Tensor, owner
         row, column, value, owner = row[left], column[left], value[left], owner[left]
         if len(row) in (0, before):
             break
-    if len(row):
-        _add_components(totals, row, column, value, owner)
-    return totals
+    return totals, _add_components(totals, row, column, value, owner) if len(row) else 0
 
 
 def _two_best(group: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -80,8 +80,11 @@ def _two_best(group: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return lead, torch.zeros_like(best).scatter_reduce_(0, group, rest, "amax")
 
 
-def _add_components(totals: Tensor, row: Tensor, column: Tensor, value: Tensor, owner: Tensor) -> None:
-    """Adds the best matching of every component of the edges to the total of its owner."""
+def _add_components(totals: Tensor, row: Tensor, column: Tensor, value: Tensor, owner: Tensor) -> int:
+    """Adds the best matching of every component of the edges to the total of its owner.
+
+    Returns how many of them were solved on the host: after all others, whose work has been handed to the device then.
+    """
     import torch
 
     _, row = torch.unique(row, return_inverse=True)
@@ -103,7 +106,8 @@ def _add_components(totals: Tensor, row: Tensor, column: Tensor, value: Tensor, 
 
     powers = 2 ** torch.arange(32, device=row.device)
     code = torch.bucketize(high, powers) * 32 + torch.bucketize(wide, powers)
-    for bucket in torch.unique(code).tolist():
+    on_host = 0
+    for bucket in torch.unique(code).tolist():  # ascending, so that those for the host come last
         tall, broad = 1 << bucket // 32, 1 << bucket % 32
         members = torch.nonzero(code == bucket).squeeze(1)
         for some in torch.split(members, max(1, _CELLS // (tall * broad))):
@@ -115,9 +119,11 @@ def _add_components(totals: Tensor, row: Tensor, column: Tensor, value: Tensor, 
             if tall > _LARGEST:
                 solved = [best_of_matrix(m) for m in matrix.cpu().numpy()]
                 total = torch.tensor(solved, dtype=torch.int64, device=row.device)
+                on_host += len(solved)
             else:
                 total = solve(matrix, high[some])
             totals.scatter_add_(0, owner_of[some], total)
+    return on_host
 
 
 def _numbered(part: Tensor, parts: int) -> tuple[Tensor, Tensor]:

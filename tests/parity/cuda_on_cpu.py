@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,20 +71,21 @@ class Library:
 
     def assign(self, seed: int, table: PairTable, pairs: PairBlock, *, memory: int = 1 << 20) -> Any:
         """Returns the scores, launched as planned."""
-        score = np.full(len(pairs), POISON, np.int64)
-        rows, columns, hypotheses = most_hypotheses(table, pairs)
-        for part in launch.assign_launches(rows, columns, hypotheses, 3, memory):
-            order = np.ascontiguousarray(part.order)
+        score = np.full(len(pairs), -1, np.int64)
+        if not len(pairs):
+            return score
+        most = (int(side.max()) for side in most_hypotheses(table, pairs))
+        for part in launch.assign_launches(len(pairs), *most, 3, memory):
             scratch = np.full(part.blocks * 4 * part.scratch_bytes // 8 + 1, SCRATCH_POISON, np.int64)
             given = [pairs.query, pairs.case, pairs.query_ptr, pairs.query_rows, pairs.case_ptr, pairs.case_kinds]
             self._call(
                 "run_assign",
                 ctypes.c_uint64(seed),
                 part.blocks,
-                *[_pointer(a) for a in (order, table.ptr, table.stored, table.value, *given, scratch)],
+                *[_pointer(a) for a in (table.ptr, table.stored, table.value, *given, scratch)],
                 ctypes.c_longlong(part.scratch_bytes),
                 _pointer(score),
-                ctypes.c_longlong(len(order)),
+                ctypes.c_longlong(len(score)),
                 ctypes.c_longlong(ENTITY_VALUE),
             )
             assert scratch[-1] == SCRATCH_POISON, "wrote beyond its memory"
@@ -100,6 +102,15 @@ class Library:
             for a in arguments
         ]
         self._call(f"run_{name}", ctypes.c_uint64(seed), *grid, *passed)
+
+    @contextmanager
+    def only(self, block: int) -> Iterator[None]:
+        """Runs but one block of each grid, counted along x first."""
+        self.handle.run_only(ctypes.c_longlong(block))
+        try:
+            yield
+        finally:
+            self.handle.run_only(ctypes.c_longlong(-1))
 
     def _call(self, name: str, *arguments: Any) -> None:
         run = getattr(self.handle, name)

@@ -6,35 +6,31 @@ CUDA sources run on the CPU shim and Triton kernels in its interpreter, below th
 from __future__ import annotations
 
 import gc
-import importlib.util
-import json
-import shutil
+import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
+from dataclasses import replace
+from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from parity.cuda_on_cpu import Library, build
+from parity.emulated_cuda import emulate, emulated, interpreted
+from parity.torch_here import no_torch
 from strategies import random_world
 
 from sma_gpu import Dials
-from sma_gpu.bench import device
+from sma_gpu.bench import op_parity, op_stages
 from sma_gpu.bench.op_problems import Problem, invented, mask, pairs_all
 from sma_gpu.errors import BackendUnavailable, CapacityError
-from sma_gpu.kernels.cuda import launch as cuda_launch
-from sma_gpu.kernels.triton import launch as triton_launch
+from sma_gpu.kernels.cuda import launch
 from sma_gpu.ops import PairBlock, choose, cuda, registry
 from sma_gpu.ops.cuda import CudaOps
 from sma_gpu.ops.reference import ReferenceOps
-from sma_gpu.ops.torch_backend import Resident
 
 REFERENCE = ReferenceOps()
-_LACKS = ", ".join(
-    [name for name in ("triton", "torch") if importlib.util.find_spec(name) is None]
-    + (["g++"] if shutil.which("g++") is None else [])
-)
-emulated = pytest.mark.skipif(bool(_LACKS), reason=f"not installed: {_LACKS}")
 no_gpu = pytest.mark.skipif(not cuda.missing(), reason="there is a GPU here")
 
 
@@ -44,26 +40,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture
-def ops(library: Library, monkeypatch: pytest.MonkeyPatch) -> CudaOps:
+def ops(library: Library, monkeypatch: pytest.MonkeyPatch) -> Iterator[CudaOps]:
     """The backend over the shim and the interpreter."""
-    import torch
-
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    spec = importlib.util.spec_from_file_location("interpreted", Path(triton_launch.__file__).with_name("select.py"))
-    assert spec is not None and spec.loader is not None
-    kernels = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(kernels)
-    select = triton_launch.select
-
-    def start(name: str, grid: Any, threads: int, *arguments: Any) -> None:
-        library.start(name, 11, grid, [a.numpy() if isinstance(a, torch.Tensor) else a for a in arguments])
-
-    monkeypatch.setattr(cuda_launch, "_start", start)
-    monkeypatch.setattr(cuda_launch, "assign_room", lambda: (3, 1 << 20))
-    monkeypatch.setattr(triton_launch, "select", lambda *a, **more: select(*a, **more, kernels=kernels))
-    monkeypatch.setattr(cuda, "_device", lambda asked: nullcontext())
-    monkeypatch.setattr(cuda, "Resident", lambda _: Resident("cpu"))
-    return CudaOps()
+    with interpreted() as kernels:
+        yield emulate(library, kernels, monkeypatch)
 
 
 def given(problem: Problem) -> tuple[Any, ...]:
@@ -136,25 +116,22 @@ def test_whole_retrievals(ops: CudaOps, monkeypatch: pytest.MonkeyPatch, normali
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
-@emulated
-def test_the_device_bench_end_to_end(
-    ops: CudaOps, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All of the script but clocks and device: parity, then the report with a speed for each number of cases."""
-    small(monkeypatch, ops)
-    assert device.main(["--out", str(tmp_path / "report.json")]) == 0
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["parity"]["green"]
-    assert report["parity"]["checks"] > 20
-    assert [row["cases"] for row in report["speed"]["cases"]] == [12, 200, 1000]
-    assert "queries/s" in capsys.readouterr().out
+def few(monkeypatch: pytest.MonkeyPatch, ops: CudaOps) -> None:
+    """Makes the parity report compare these ops, on small problems."""
+    problems, retrievals = op_parity.problems, op_parity.invented_retrievals
+    wanted = {"0x5", "3x0", "1x1", "7x63"}
+    monkeypatch.setattr(op_parity, "serving", lambda *_: ({"cuda": ops}, {}))
+    monkeypatch.setattr(op_parity, "problems", lambda rng: ((n, p) for n, p in problems(rng) if n in wanted))
+    monkeypatch.setattr(op_parity, "invented_retrievals", lambda seed: islice(retrievals(seed), 2))
+    monkeypatch.setattr(op_parity, "medicine", lambda: None)
 
 
 @emulated
-def test_the_device_bench_prints_no_speed_where_parity_is_red(
-    ops: CudaOps, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small(monkeypatch, ops)
+def test_the_report_on_parity(ops: CudaOps, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, ops)
+    report = op_parity.parity_report("cuda", "cuda", 7)
+    assert report["green"]
+    assert report["backends"][0]["comparisons"] > 20
     right = ops.assign
 
     def one_less(table: Any, pairs: PairBlock) -> Any:
@@ -163,41 +140,16 @@ def test_the_device_bench_prints_no_speed_where_parity_is_red(
         return scores
 
     monkeypatch.setattr(ops, "assign", one_less)
-    assert device.main(["--out", str(tmp_path / "report.json")]) == 1
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert not report["parity"]["green"]
-    assert "assign 7x63" in report["parity"]["differing"]
-    assert "speed" not in report
-    shown = capsys.readouterr().out
-    assert "RED" in shown and "queries/s" not in shown
+    report = op_parity.parity_report("cuda", "cuda", 7)
+    assert not report["green"]
+    assert "assign 7x63" in report["backends"][0]["differing"]
 
 
-def small(monkeypatch: pytest.MonkeyPatch, ops: CudaOps) -> None:
-    """Makes the script use these ops, small problems, and a clock that needs no device."""
-
-    def timed(call: Any) -> dict[str, float]:
-        call()
-        return {"median_ms": 1.0, "p20_ms": 1.0, "p80_ms": 1.0, "runs": 1}
-
-    full = device.problems
-    make = device.invented
-    wanted = {"0x5", "3x0", "1x1", "7x63"}
-    monkeypatch.setattr(device, "problems", lambda rng: ((n, p) for n, p in full(rng) if n in wanted))
-    monkeypatch.setattr(
-        device,
-        "invented",
-        lambda rng, b, n, **more: (
-            make(rng, b // 100, n // 1000 if n < 1e6 else 1000, **more)
-            if n > 100_000 or n == 12_679
-            else make(rng, b, n, **more)
-        ),
-    )
-    monkeypatch.setattr(device, "find_spec", lambda name: None)
-    monkeypatch.setattr(device, "missing", lambda: "")
-    monkeypatch.setattr(device, "environment", dict)
-    monkeypatch.setattr(device, "CudaOps", lambda: ops)
-    monkeypatch.setattr(device, "_timed", timed)
-    monkeypatch.setattr(device, "_copy_bandwidth", lambda: 1e12)
+@emulated
+def test_every_stage_that_is_timed_on_a_device_runs(ops: CudaOps) -> None:
+    problem = invented(np.random.default_rng(6), 3, 40)
+    for stage in op_stages.device_stages(ops, problem):
+        stage.call()
 
 
 @no_gpu
@@ -209,15 +161,85 @@ def test_asked_for_by_name_it_fails_in_words() -> None:
         assert "pip install 'sma_gpu[cuda]'" in refused.value.do
 
 
-def test_no_automatic_choice_takes_it() -> None:
+def test_no_automatic_choice_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where everything that there is could serve."""
+    able = [replace(b, missing=lambda: "", load=ReferenceOps, load_on=None) for b in registry.backends()]
+    monkeypatch.setattr(registry, "_BACKENDS", tuple(able))
+    assert choose("cuda")[0] == "cuda"
     assert choose()[0] != "cuda"
     assert choose(cells=1 << 40)[0] != "cuda"
 
 
-@no_gpu
-def test_the_device_bench_fails_in_words_without_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert device.main(["--out", str(tmp_path / "report.json")]) == 3
-    shown = capsys.readouterr()
-    assert not shown.out
-    assert "pip install 'sma_gpu[cuda]'" in shown.err
-    assert not (tmp_path / "report.json").exists()
+class Stream:
+    """A stream that notes whom it waits for."""
+
+    def __init__(self, name: str, told: list[str]) -> None:
+        self.name, self.told = name, told
+
+    def wait_stream(self, other: Stream) -> None:
+        self.told.append(f"{self.name} waits for {other.name}")
+
+
+@no_torch
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_work_is_in_order_with_the_stream_of_the_caller(elsewhere: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    told: list[str] = []
+    ours = Stream("ours", told)
+    caller = Stream("theirs", told) if elsewhere else ours
+    monkeypatch.setattr(torch.cuda, "default_stream", lambda: ours)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: caller)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext(told.append(f"on {stream.name}")))
+    with cuda._device("something") as found:
+        told.append("work")
+    assert found is (caller if elsewhere else None)
+    assert told == [f"ours waits for {caller.name}", "on ours", "work", f"{caller.name} waits for ours"]
+    with pytest.raises(CapacityError, match="memory of the GPU"), cuda._device("something"):
+        raise torch.cuda.OutOfMemoryError("tried to allocate too much\nand more")
+
+
+@no_torch
+def test_kernels_get_addresses_and_numbers_on_the_device_of_their_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one place that calls CuPy, over a stand-in for it that takes notes."""
+    import torch
+
+    notes: list[Any] = []
+
+    def noted(name: str) -> Any:
+        return lambda *given: nullcontext(notes.append((name, *given)))
+
+    def module(code: str, options: tuple[str, ...]) -> Any:
+        assert "#include" not in code  # NVRTC needs no headers
+        function = SimpleNamespace(get_function=lambda name: noted(name))
+        notes.append(("compiled", options))
+        return function
+
+    class Null:
+        def __enter__(self) -> None:
+            notes.append("null stream")
+
+        def __exit__(self, *fault: object) -> None:
+            return None
+
+    class OnGpu:
+        """A tensor that says it lies on the second GPU."""
+
+        device = SimpleNamespace(index=1)
+
+        def __init__(self, tensor: Any) -> None:
+            self.data_ptr = tensor.data_ptr
+
+    stand_in = SimpleNamespace(
+        RawModule=module, cuda=SimpleNamespace(Device=noted("device"), Stream=SimpleNamespace(null=Null()))
+    )
+    monkeypatch.setitem(sys.modules, "cupy", stand_in)
+    launch._kernel.cache_clear()
+    tensor = torch.arange(5)
+    for _ in range(2):
+        launch._start("assign", (3, 2), 128, OnGpu(tensor), np.uint64(0), np.int64(7))
+    launch._kernel.cache_clear()
+    started = ("assign_kernel", (3, 2), (128,), (np.uint64(tensor.data_ptr()), np.uint64(0), np.int64(7)))
+    around = [("device", 1), "null stream"]
+    assert notes == [*around, ("compiled", ("-std=c++17",)), started, *around, started]
+    assert [type(a) for a in notes[-1][-1]] == [np.uint64, np.uint64, np.int64]

@@ -13,6 +13,7 @@ from parity.torch_here import DEVICES, no_torch, one_thread, require
 from strategies import ALL_DIALS, pack, random_declared, random_nested_case, random_world
 
 from sma_gpu import CaseBatch, Dials, Hits, Index, mount, ontology_from_parents
+from sma_gpu.bench.op_problems import invented
 from sma_gpu.errors import BackendUnavailable, CapacityError
 from sma_gpu.ops import FoldedLists, PairBlock, choose, torch_backend, torch_matching
 from sma_gpu.ops.matching import best_total
@@ -75,6 +76,16 @@ def test_accumulate_takes_pointers_of_either_width(ops: TorchOps, list_width: ty
     ptr, named, entities = random_queries(rng, 40, 9)
     ptr = ptr.astype(query_width)
     same(ops.accumulate(lists, ptr, named, entities), REFERENCE.accumulate(lists, ptr, named, entities))
+
+
+@pytest.mark.parametrize("queries", [0, 1, 30])
+def test_accumulate_reads_postings(ops: TorchOps, queries: int) -> None:
+    problem = invented(np.random.default_rng([2, queries]), queries, 90, most_entities=3, repeats=True)
+    asked = problem.query_ptr, problem.query_lists, problem.query_entities
+    for among in (None, np.arange(90 * queries).reshape(queries, 90) % 3 > 0):
+        wanted = REFERENCE.accumulate(problem.lists, *asked, among)
+        for _ in range(2):  # folded, and kept
+            same(ops.accumulate(problem.postings, *asked, among), wanted)
 
 
 def test_accumulate_at_the_edge_of_its_capacity(ops: TorchOps) -> None:
@@ -210,6 +221,17 @@ def test_assign_without_pairs_or_cases(ops: TorchOps) -> None:
     same(ops.assign(table, empty), np.zeros(2, np.int64))
 
 
+def test_what_goes_to_the_solver_of_the_host_is_counted(ops: TorchOps, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, pairs = random_pairs(np.random.default_rng(8), (30, 30), greatest=3, pairs=5)
+    wanted = REFERENCE.assign(table, pairs)
+    same(ops.assign(table, pairs), wanted)
+    assert ops.solved_on_host == 0
+    monkeypatch.setattr(torch_matching, "_LARGEST", 0)
+    for times in (1, 2):
+        same(ops.assign(table, pairs), wanted)
+        assert ops.solved_on_host >= times
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("largest", [0, 2, 64])
 @pytest.mark.parametrize("greatest", [2, 5, 1 << 40])
@@ -230,7 +252,7 @@ def test_matching_of_many_problems_at_once(
             wanted.append(best_total(row, column, value))
             edges.append(np.stack([row + 100 * owner, column + 100 * owner, value, np.full(len(row), owner)]))
         moved = torch.from_numpy(np.concatenate(edges, axis=1)).to(require(device))
-        assert torch_matching.best_totals(*moved, len(wanted)).tolist() == wanted
+        assert torch_matching.best_totals(*moved, len(wanted))[0].tolist() == wanted
 
 
 # --- whole retrievals

@@ -93,9 +93,15 @@ DRAWN = {
 }
 
 
+SHAPES = [(0, 3), (1, 1), (1, 5), (63, 1), (63, 63)]
+# How many there are shows in the selection, how they are normalised only in the keys before it.
+LARGE = [(1000, 64, "power(0)"), (1000, 64, "min"), (1000, 1000, "power(0.9)"), (1000, 1000, "max")]
+
+
 @pytest.mark.parametrize("drawn", DRAWN)
-@pytest.mark.parametrize("normalisation", NORMALISATIONS)
-@pytest.mark.parametrize(("cases", "limit"), [(0, 3), (1, 1), (1, 5), (63, 1), (63, 63), (1000, 64), (1000, 1000)])
+@pytest.mark.parametrize(
+    ("cases", "limit", "normalisation"), [*((n, k, how) for n, k in SHAPES for how in NORMALISATIONS), *LARGE]
+)
 def test_shapes_and_values(kernels: ModuleType, cases: int, limit: int, normalisation: str, drawn: str) -> None:
     rng = np.random.default_rng(cases + limit)
     check(kernels, *block(rng, 2, cases, DRAWN[drawn]), limit, normalisation)

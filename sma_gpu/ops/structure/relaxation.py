@@ -18,14 +18,14 @@ from ..matching import Competition
 from . import bitsets
 from .hypotheses import Hypotheses
 
-__all__ = ["Relaxation", "Relaxed"]
+__all__ = ["GAIN", "PATIENCE", "SLOWER", "Relaxation", "Relaxed"]
 
 LongArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _NEVER = np.int64(1) << 60
-_SLOWER = 0.98  # length of the next step where the last one did not lower the bound
-_PATIENCE, _GAIN = 40, 0.002  # stop when so many steps have not closed this share of what is open
+SLOWER = 0.98  # length of the next step where the last one did not lower the bound
+PATIENCE, GAIN = 40, 0.002  # stop when so many steps have not closed this share of what is open
 
 
 @dataclass(frozen=True)
@@ -100,18 +100,18 @@ class Relaxation:
         stride = 1.0
         for _ in range(steps):
             steepness = int((slope * slope).sum())
-            if least <= enough or not steepness or since == _PATIENCE:  # no slope: the assignment keeps all support
+            if least <= enough or not steepness or since == PATIENCE:  # no slope: the assignment keeps all support
                 break
             step = stride * (bound - enough) / steepness
             charges = np.maximum(charges - np.rint(step * slope).astype(np.int64), 0)
             bound, chosen, worth, slope = self._assign(alive, charges)
             since += 1
             if bound < least:
-                since = 0 if least - bound > _GAIN * (least - enough) else since
+                since = 0 if least - bound > GAIN * (least - enough) else since
                 least, self._charges = bound, charges
                 found = self._relaxed(bound, chosen, charges, slope, worth)
             else:
-                stride *= _SLOWER
+                stride *= SLOWER
         return found
 
     def _relaxed(

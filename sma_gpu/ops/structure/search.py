@@ -7,6 +7,7 @@ of them. The item is the one on which the bound is loosest.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,12 @@ from . import bitsets
 from .hypotheses import Hypotheses
 from .relaxation import BoolArray, Relaxation, Relaxed
 
-__all__ = ["NODE_BUDGET", "Found", "Search", "best_mapping"]
+__all__ = ["NODE_BUDGET", "ROUNDING", "STEPS", "STEPS_AT_ROOT", "Found", "Search", "best_mapping", "most_nodes"]
 
 NODE_BUDGET = 2_000
 
-_STEPS_AT_ROOT, _STEPS = 400, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
-_ROUNDING = 10  # the assignment of every so many nodes is made a mapping, in the hope of a better one
+STEPS_AT_ROOT, STEPS = 400, 15  # subgradient steps for a bound; charges are kept, so few are needed below the root
+ROUNDING = 10  # the assignment of every so many nodes is made a mapping, in the hope of a better one
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,20 @@ class Found:
 def best_mapping(made: Hypotheses, node_budget: int = NODE_BUDGET) -> Found:
     """Returns the best mapping within ``node_budget`` nodes, or the best found so far with its bound."""
     return Search(made).best(made.every, node_budget)
+
+
+def most_nodes(made: Hypotheses) -> int:
+    """Returns a number of nodes within which the search of these hypotheses ends, whatever its bounds are.
+
+    A node that is no leaf has three children or more, so nodes are at most one and a half times the leaves. No two
+    leaves have taken the same hypotheses on their way, since below a taken one its rivals are gone, and below none of
+    an item all of them are. What was taken is one-to-one, and of items that are contested from the beginning. So leaves
+    are at most as many as ways to choose, for each item of one side, none or one of its contested hypotheses.
+    """
+    row, column = np.bincount(made.query, minlength=1), np.bincount(made.stored, minlength=1)
+    contested = (row[made.query] > 1) | (column[made.stored] > 1)
+    ways = (np.bincount(side[contested], minlength=1) + 1 for side in (made.query, made.stored))
+    return min(math.prod(map(int, side)) for side in ways) * 3 // 2
 
 
 class Search:
@@ -88,14 +103,14 @@ class Search:
             bound = min(bound, self._relaxation.quick_bound(mask))
             if bound <= total:
                 continue
-            relaxed = self._relaxation.bound(mask, total, _STEPS_AT_ROOT if nodes == 1 else _STEPS)
+            relaxed = self._relaxation.bound(mask, total, STEPS_AT_ROOT if nodes == 1 else STEPS)
             bound = min(bound, relaxed.bound)
             if bound <= total:
                 continue
             contested, order = self._contested(mask, relaxed)
             if not order:
                 rounded = node
-            elif nodes % _ROUNDING == 1 and not must:
+            elif nodes % ROUNDING == 1 and not must:
                 wanted = [h for h in self._by_worth if relaxed.chosen[h]]
                 rounded = self._greedy(node, [*wanted, *self._by_worth])
             else:

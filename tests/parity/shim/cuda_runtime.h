@@ -41,6 +41,7 @@ inline ucontext_t scheduler;
 inline unsigned current = 0;
 inline uint64_t noise = 1;
 inline const char* fault = nullptr;
+inline long long only = -1;  // the one block that is run, of a grid that may be huge; all of them below 0
 
 inline unsigned draw(unsigned below) {
   noise ^= noise << 13;
@@ -94,8 +95,8 @@ const char* launch(uint64_t seed, unsigned grid_x, unsigned grid_y, unsigned thr
   gridDim.y = grid_y;
   if (fibres.size() < threads) fibres.resize(threads);
   Entry<Kernel>::kernel = &kernel;
-  std::vector<unsigned> blocks(grid_x * grid_y), ready;
-  for (unsigned at = 0; at < blocks.size(); at++) blocks[at] = at;
+  std::vector<unsigned> blocks(only < 0 ? grid_x * grid_y : 1), ready;
+  for (unsigned at = 0; at < blocks.size(); at++) blocks[at] = only < 0 ? at : (unsigned)only;
   for (unsigned at = (unsigned)blocks.size(); at > 1; at--) std::swap(blocks[at - 1], blocks[draw(at)]);
   for (unsigned block : blocks) {
     blockIdx.x = block % grid_x;
