@@ -12,6 +12,7 @@ __all__ = [
     "BackendUnavailable",
     "CapacityError",
     "CaseError",
+    "ChecksumMismatch",
     "CycleFound",
     "DataMissing",
     "DialError",
@@ -61,6 +62,10 @@ class ParseError(OntologyError):
         super().__init__(asked, found, do)
         self.path = path
         self.line = line
+
+
+class ChecksumMismatch(OntologyError):
+    """A file is not the one that was stated: its size or its sum is another one."""
 
 
 class UnknownTerm(OntologyError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,12 +29,9 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps the compiled files of the run apart from those of the user."""
-    before = os.environ.get("SMA_GPU_CACHE")
-    os.environ["SMA_GPU_CACHE"] = str(tmp_path_factory.mktemp("compiled"))
-    yield
-    if before is None:
-        del os.environ["SMA_GPU_CACHE"]
-    else:
-        os.environ["SMA_GPU_CACHE"] = before
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps the compiled files and the data folder of the run apart from those of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMA_GPU_CACHE", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data-home")))
+        yield

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..cases import EncodedQuery
 from ..cases.model import SUBJECT
-from ..ontologies.domains import term_name
-from ..ontologies.records.model import ASPECTS, Records
+from ..ontologies.domains import term_path
+from ..ontologies.records.model import Records
 from ..retrieval import Contradiction, Explanation, Pairing
 from ..scoring import to_bits
 from ..trust import confidence
 from .indexed import IndexedDomain
+from .restriction import Restriction
 
 __all__ = ["ANSWER_SCHEMA", "COMPARISON_SCHEMA", "answer", "comparison", "hit"]
 
@@ -35,6 +36,8 @@ def answer(
     certified: bool,
     aligned: int,
     novelty: float | None,
+    restriction: Restriction | None = None,
+    genes: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the answer object.
 
@@ -47,8 +50,11 @@ def answer(
         certified: the hits are proved to be those of scoring every case.
         aligned: number of cases whose bound alone does not place them after the last hit asked for.
         novelty: of the query, or None where it could not be compared with anything.
+        restriction: the only cases that could be hits, or None for all.
+        genes: the genes ranked by these hits, best first, or None where genes are not ranked.
     """
     ontology, records, dials = source.domain.mounted.ontology, source.domain.records, source.index.dials
+    sought = [] if restriction is None else [restriction.note(source.domain.manifest.entity)]
     result = {
         "schema": ANSWER_SCHEMA,
         "id": query_id,
@@ -57,41 +63,46 @@ def answer(
         "backend": source.backend,
         "ontology": {"name": ontology.name, "version": ontology.version, "sha256": ontology.sha256},
         "records": {
+            "entity": source.domain.manifest.entity,
             "version": records.version,
             "sha256": records.sha256,
             "cases": len(source.index),
             "set_aside": len(source.index.set_aside),
+            **({} if source.left_out is None else {"without_sources": source.left_out.as_dict()}),
         },
         "query": _query(source, query),
+        "restriction": None if restriction is None else restriction.as_dict(),
+        "equivalents": None if source.twins is None else source.twins.as_dict(merged=source.merge),
         "certified": certified,
         "aligned": aligned,
         "abstained": reason is not None,
         "reason": reason,
         "novelty": novelty,
         "calibration": None,
-        "notes": [*query.notes, *source.domain.notes, source.domain.manifest.notice],
+        "notes": [*query.notes, *sought, *source.domain.notes, source.domain.manifest.notice],
         "hits": hits,
     }
-    result["names"] = _names(source, result)
-    return result
+    if source.genes is not None:
+        result |= {"by_gene": source.genes.as_dict(), "genes": genes or []}
+    return result | _with_paths(source, _names(source, result))
 
 
 def hit(
-    source: IndexedDomain, query: EncodedQuery, account: Explanation, case: int, rank: int, ties: int
+    source: IndexedDomain, query: EncodedQuery, account: Explanation, case: int, rank: int, rank_merged: int, ties: int
 ) -> dict[str, Any]:
     """Returns one hit of an answer."""
     index, records = source.index, source.domain.records
     self_query = index.self_score(query.present)
     record, annotations = records.index(index.keys[case]), source.annotations_of(case)
-    attributes = {
-        aspect: source.ids(records.term[list(records.span(record, aspect))])
-        for aspect in ASPECTS[1:]
-        if records.span(record, aspect)
-    }
+    facets = {}
+    if source.facets:
+        facets["facets"] = source.facets.account(query.present, index.cases.functors_of(case), index.holders)
     return {
         "key": index.keys[case],
         "name": records.names[record],
         "rank": rank,
+        "rank_merged": rank_merged,
+        **({} if source.twins is None else source.twins.of(case)),
         "score_bits": to_bits(account.score),
         "normalised": index.normaliser.normalised(account.score, self_query, case),
         "explained": account.explained,
@@ -107,7 +118,8 @@ def hit(
             {"statement": f"{term}({SUBJECT.name})", "functor": term, "bits": to_bits(i.value)}
             for i, term in zip(account.inferences, source.ids(i.functor for i in account.inferences), strict=True)
         ],
-        "attributes": attributes,
+        "attributes": {name: list(values) for name, values in source.attributes.of(record).items()},
+        **facets,
     }
 
 
@@ -141,14 +153,16 @@ def comparison(source: IndexedDomain, first: int, second: int, account: Explanat
         "contradicted": [_contradiction(source, c) for c in account.contradicted],
         "notes": [*source.domain.notes, source.domain.manifest.notice],
     }
-    result["names"] = _names(source, result)
-    return result
+    return result | _with_paths(source, _names(source, result))
 
 
 def _query(source: IndexedDomain, query: EncodedQuery) -> dict[str, Any]:
+    present = _terms(source, query.present, "term")
+    if source.facets:
+        present = [{**t, "holders": source.holders_of(f)} for f, t in zip(query.present.tolist(), present, strict=True)]
     return {
         "used": [
-            *({**t, "excluded": False} for t in _terms(source, query.present, "term")),
+            *({**t, "excluded": False} for t in present),
             *({**t, "excluded": True} for t in _terms(source, query.excluded, "term")),
         ],
         "changed": [{"asked": c.asked, "used": c.used, "path": list(c.path), "why": c.why} for c in query.changed],
@@ -197,20 +211,28 @@ def _evidence(records: Records, annotation: int) -> dict[str, Any]:
     return found
 
 
+def _with_paths(source: IndexedDomain, names: dict[str, str]) -> dict[str, Any]:
+    """Returns the names, and where the domain wants so the way from the top down to each term, with its names too."""
+    if not source.domain.manifest.paths:
+        return {"names": names}
+    ontology = source.domain.mounted.ontology
+    paths = {term: [ontology.ids[i] for i in term_path(ontology, ontology.number[term])] for term in names}
+    above = sorted({term for path in paths.values() for term in path})
+    return {"names": {term: source.name_of(term) for term in above}, "paths": paths}
+
+
 def _names(source: IndexedDomain, result: dict[str, Any]) -> dict[str, str]:
     """Returns the name of every term id that stands anywhere in the answer."""
-    ontology = source.domain.mounted.ontology
+    known = source.domain.mounted.ontology.number
     texts: set[str] = set()
     open_values: list[Any] = [result[part] for part in _PARTS_WITH_TERMS if part in result]
     while open_values:
         value = open_values.pop()
-        if isinstance(value, str):
-            texts.add(value)
-        elif isinstance(value, list):
-            open_values.extend(value)
-        elif isinstance(value, dict):
-            open_values.extend(v for part, v in value.items() if part != "evidence")
-    manifest = source.domain.manifest
-    return {
-        term: term_name(manifest, ontology, ontology.number[term]) for term in sorted(texts & ontology.number.keys())
-    }
+        for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(item, str):
+                texts.add(item)
+            elif part == "inferences":  # hundreds a hit
+                texts.update(inference["functor"] for inference in item)
+            elif isinstance(item, (dict, list)) and part != "evidence":
+                open_values.append(item)
+    return {term: source.name_of(term) for term in sorted(texts & known.keys())}

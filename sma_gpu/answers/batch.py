@@ -1,5 +1,7 @@
 """Batches: one answer a line, written as they come, resumed where they stopped.
 
+Queries are ranked in blocks and answered one by one, so each line is what the query alone would get.
+
 Beside ``OUT`` lies ``OUT.run.json``, which says what the lines were made from. A later run goes on only when all of it
 is still the same.
 """
@@ -8,20 +10,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..cases import EncodedQuery
 from ..errors import ArtifactError, FingerprintMismatch, QueryError, SmaError
 from ..ontologies.records.patients import BadRecord, PatientInput, PatientRecord
 from ..version import __version__
 from .answer import ANSWER_SCHEMA
 from .engine import Engine
+from .restriction import Restriction
 
-__all__ = ["BatchOutcome", "answer_line", "check_place", "line_text", "run_fingerprints", "write_batch", "write_lines"]
+__all__ = [
+    "BatchOutcome", "answer_lines", "check_place", "line_text", "read_lines", "remove_lines", "run_fingerprints",
+    "write_batch", "write_lines",
+]  # fmt: skip
 
 RUN_SCHEMA = "sma-gpu/run/1"
+
+_BLOCK = 256  # records ranked together; changes speed, and how soon a line is written, never an answer
 
 
 @dataclass(frozen=True)
@@ -34,24 +43,74 @@ class BatchOutcome:
     resumed: int
 
 
-def answer_line(engine: Engine, record: PatientRecord | BadRecord, k: int) -> dict[str, Any]:
-    """Returns the answer to one record, or ``{"id", "error": {"asked", "found", "do"}}`` for one that failed."""
-    if isinstance(record, BadRecord):
-        return {"id": record.id, "error": record.error.as_dict()}
+def answer_lines(
+    engine: Engine,
+    records: Sequence[PatientRecord | BadRecord],
+    k: int,
+    restriction: Restriction | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yields the answer to each record, or ``{"id", "error": {"asked", "found", "do"}}`` for one that failed.
+
+    Args:
+        engine: the domain to ask.
+        records: what to answer.
+        k: most hits wanted for each.
+        restriction: the only cases that can be hits; all where it is None.
+    """
+    for start in range(0, len(records), _BLOCK):
+        yield from _block_lines(engine, records[start : start + _BLOCK], k, restriction)
+
+
+def _block_lines(
+    engine: Engine, records: Sequence[PatientRecord | BadRecord], k: int, restriction: Restriction | None
+) -> Iterator[dict[str, Any]]:
+    encoded = [_encoded(engine, record) for record in records]
+    queries = [(r.id, query) for r, query in zip(records, encoded, strict=True) if not isinstance(query, SmaError)]
+    answers = _answers(engine, queries, k, restriction)
+    for record, query in zip(records, encoded, strict=True):
+        line = query if isinstance(query, SmaError) else next(answers)
+        if isinstance(line, SmaError):
+            yield {"id": record.id, "error": line.as_dict()}
+            continue
+        assert isinstance(record, PatientRecord)  # a bad one has no query
+        line["notes"] = [*(entry.message for entry in record.notes), *line["notes"]]
+        yield line
+
+
+def _answers(
+    engine: Engine, queries: Sequence[tuple[str | None, EncodedQuery]], k: int, restriction: Restriction | None
+) -> Iterator[dict[str, Any] | SmaError]:
+    """Yields the answer to each query, or why it has none."""
+    done = 0
     try:
-        answer = engine.query(record.observed, record.excluded, k=k, query_id=record.id)
+        for answer in engine.answers(queries, k, restriction):
+            yield answer
+            done += 1
+    except SmaError:  # one query of those that are ranked together; each is asked by itself, to find which
+        for query in queries[done:]:
+            try:
+                yield next(engine.answers([query], k, restriction))
+            except SmaError as error:
+                yield error
+
+
+def _encoded(engine: Engine, record: PatientRecord | BadRecord) -> EncodedQuery | SmaError:
+    if isinstance(record, BadRecord):
+        return record.error
+    try:
+        return engine.encode(record.observed, record.excluded)
     except SmaError as error:
-        return {"id": record.id, "error": error.as_dict()}
-    answer["notes"] = [*(entry.message for entry in record.notes), *answer["notes"]]
-    return answer
+        return error
 
 
 def write_lines(
     engine: Engine,
-    records: Iterable[PatientRecord | BadRecord],
+    records: Sequence[PatientRecord | BadRecord],
     k: int,
     file: TextIO,
     progress: Callable[[], object] = lambda: None,
+    restriction: Restriction | None = None,
+    render: Callable[[dict[str, Any]], str] = lambda line: line_text(line) + "\n",
 ) -> tuple[int, int]:
     """Writes the answers to ``records``, a line each, and returns how many failed and how many abstained.
 
@@ -61,11 +120,12 @@ def write_lines(
         k: most hits wanted for each.
         file: where to write; flushed after each line.
         progress: called after each line.
+        restriction: the only cases that can be hits; all where it is None.
+        render: what is written of each; a line of JSON unless another form is given.
     """
     failed = abstained = 0
-    for record in records:
-        line = answer_line(engine, record, k)
-        file.write(line_text(line) + "\n")
+    for line in answer_lines(engine, records, k, restriction):
+        file.write(render(line))
         file.flush()
         failed, abstained = failed + _failed(line), abstained + _abstained(line)
         progress()
@@ -110,7 +170,9 @@ def check_place(out: Path, given: str) -> None:
         raise QueryError(f"write the batch to {out}", found, "Give the path of a new file, or of an earlier batch.")
 
 
-def run_fingerprints(engine: Engine, given: PatientInput, k: int) -> dict[str, Any]:
+def run_fingerprints(
+    engine: Engine, given: PatientInput, k: int, restriction: Restriction | None = None
+) -> dict[str, Any]:
     """Returns all that the lines of a batch depend on."""
     return {
         "schema": RUN_SCHEMA,
@@ -119,10 +181,13 @@ def run_fingerprints(engine: Engine, given: PatientInput, k: int) -> dict[str, A
         "dials": engine.index.dials.fingerprint,
         "ontology": engine.domain.mounted.ontology.sha256,
         "records": engine.domain.records.sha256,
+        "entity": engine.domain.manifest.entity,
         "input": given.sha256,
         "k": k,
         "strict": engine.strict,
         "backend": engine.backend,
+        **engine.made_with,
+        "restriction": None if restriction is None else restriction.fingerprint(engine.index.keys),
     }
 
 
@@ -134,6 +199,7 @@ def write_batch(
     *,
     overwrite: bool = False,
     progress: Callable[[], object] = lambda: None,
+    restriction: Restriction | None = None,
 ) -> BatchOutcome:
     """Writes the answers to ``out``, going on where an earlier run of the same batch stopped.
 
@@ -144,12 +210,13 @@ def write_batch(
         out: file to write; ``out`` + ``.run.json`` beside it holds the fingerprints.
         overwrite: start anew whatever is there.
         progress: called for each record that is done, those of an earlier run included.
+        restriction: the only cases that can be hits; all where it is None.
 
     Raises:
         FingerprintMismatch: the lines there were made from something else; ``field`` names what.
         ArtifactError: ``out`` is there but was not written by a batch.
     """
-    wanted = run_fingerprints(engine, given, k)
+    wanted = run_fingerprints(engine, given, k, restriction)
     run_file = _run_file(out)
     done = failed = abstained = 0
     begun = out.exists() and out.stat().st_size > 0 and not overwrite
@@ -161,8 +228,20 @@ def write_batch(
     with out.open("a" if begun else "w", encoding="utf-8") as file:
         if not begun:  # only now: beside lines of an earlier run these fingerprints would be false
             _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
-        new_failed, new_abstained = write_lines(engine, given.records[done:], k, file, progress)
+        new_failed, new_abstained = write_lines(engine, given.records[done:], k, file, progress, restriction)
     return BatchOutcome(len(given.records), failed + new_failed, abstained + new_abstained, done)
+
+
+def read_lines(out: Path) -> Iterator[dict[str, Any]]:
+    """Yields what ``write_batch`` wrote to ``out``."""
+    with out.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def remove_lines(out: Path) -> None:
+    """Removes what ``write_batch`` wrote, once other forms were made of it."""
+    out.unlink()
+    _run_file(out).unlink(missing_ok=True)
 
 
 def _run_file(out: Path) -> Path:

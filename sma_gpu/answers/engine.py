@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..cases import EncodedQuery, encode_query
-from ..cases.encoder import LeftOut
-from ..errors import UnknownTerm
-from ..ontologies.domains import open_domain
+from ..cases import CaseBatch, EncodedQuery, encode_query
+from ..cases.encoder import Changed, LeftOut, id_list
+from ..errors import QueryError, UnknownTerm
+from ..ontologies.records.without import without_sources as leave_out
+from ..ontologies.spelling import Respelled, respell
 from ..ops import choose
 from ..ops.registry import AUTO
-from ..retrieval import OpenQuery, check_k, explain, open_query
+from ..retrieval import OpenQuery, check_k, explain, open_blocks
+from ..retrieval.block import QueryBlock
+from ..retrieval.mappings import map_hits
+from ..retrieval.ties import count_ties
 from ..scoring import Dials
 from ..trust import NOTHING_FITS, Abstention, novelty, why_abstain
 from . import answer as shape
+from .by_gene import find_genes
 from .indexed import IndexedDomain
+from .own_index import open_any
+from .ranked import merged_rank, take
+from .restriction import Restriction
+from .twins import faults_note, find_twins, missing_mappings
 
 __all__ = ["Engine", "open_engine"]
 
@@ -35,17 +44,25 @@ class Engine(IndexedDomain):
             QueryError: the ids are not given as a collection of strings.
             UnknownTerm: the engine is strict, and an id cannot be used.
         """
+        manifest, ontology = self.domain.manifest, self.domain.mounted.ontology
+        spelled: list[Respelled] = []
+        if manifest.spelling:
+            observed, spelled = respell(manifest.spelling, ontology, id_list(observed))
+            excluded, more = respell(manifest.spelling, ontology, id_list(excluded))
+            spelled += more
         encoded = encode_query(self.domain.mounted, observed, excluded, strict=self.strict)
+        if spelled:
+            changed = (Changed(s.asked, s.used, (s.asked, s.used), s.why) for s in spelled)
+            encoded = replace(encoded, changed=(*changed, *encoded.changed))
         return self._without_aside(encoded) if self.domain.manifest.aside_pattern else encoded
 
     def _without_aside(self, encoded: EncodedQuery) -> EncodedQuery:
         """Returns the query without the terms that no record of the domain can have."""
         manifest, ontology = self.domain.manifest, self.domain.mounted.ontology
-        is_aside = re.compile(manifest.aside_pattern).fullmatch
         left_out: list[LeftOut] = []
         kept: list[npt.NDArray[np.int32]] = []
         for functors in (encoded.present, encoded.excluded):
-            aside = np.array([is_aside(term) is not None for term in self.ids(functors)], np.bool_)
+            aside = np.array([manifest.is_aside(term) for term in self.ids(functors)], np.bool_)
             for functor in functors[aside].tolist():
                 term = ontology.ids[functor]
                 shown = f"{term} {ontology.names[functor]}".strip()
@@ -64,6 +81,7 @@ class Engine(IndexedDomain):
         k: int = 10,
         query_id: str | None = None,
         among: Iterable[str] | None = None,
+        where: str | Iterable[str] = (),
     ) -> dict[str, Any]:
         """Returns the answer object for one query: schema ``sma-gpu/answer/1``.
 
@@ -73,98 +91,175 @@ class Engine(IndexedDomain):
             k: most hits wanted, 1 or more.
             query_id: the caller's name for the query.
             among: keys of the only cases that can be hits; all where it is None. What a term is worth stays the same.
+            where: conditions that hits fulfil, all of them, such as ``source=OMIM``; see ``where``.
 
         Raises:
-            QueryError: ``k`` is not a whole number above 0, or the ids are not given as a collection of strings.
+            QueryError: ``k`` is not a whole number above 0, the ids are not given as a collection of strings, or a
+                condition cannot be put on these records.
             UnknownTerm: the engine is strict, and an id cannot be used.
             UnknownKey: no indexed case has one of the keys in ``among``.
         """
-        return self._ranked(self.encode(observed, excluded), k, query_id, self._wanted(among))
+        return next(self.answers([(query_id, self.encode(observed, excluded))], k, self.restrict(among, where)))
 
     def like(
-        self, key: str, *, k: int = 10, query_id: str | None = None, among: Iterable[str] | None = None
+        self,
+        key: str,
+        *,
+        k: int = 10,
+        query_id: str | None = None,
+        among: Iterable[str] | None = None,
+        where: str | Iterable[str] = (),
     ) -> dict[str, Any]:
         """Returns the answer object for a stored case as query, as it is annotated; it is itself no hit.
 
         Raises:
             UnknownKey: no indexed case has this key, or one of the keys in ``among``.
-            QueryError: ``k`` is not a whole number above 0.
+            QueryError: ``k`` is not a whole number above 0, or a condition cannot be put on these records.
         """
         number = self.number_of(key)
         cases = self.index.cases
         present, absent = cases.functors_of(number), cases.excluded_of(number)
         note = f"the query is {key} as it is annotated; it is itself left out of the hits"
-        wanted = self._wanted(among)
-        wanted = np.ones(len(self.index), np.bool_) if wanted is None else wanted
-        wanted[number] = False
-        return self._ranked(EncodedQuery(present, absent, (), (), (note,), len(present)), k, query_id, wanted)
+        encoded = EncodedQuery(present, absent, (), (), (note,), len(present))
+        everywhere = Restriction(np.ones(len(self.index), np.bool_))
+        restriction = (self.restrict(among, where) or everywhere).leaving_out(number, key)
+        return next(self.answers([(query_id, encoded)], k, restriction))
 
-    def _wanted(self, among: Iterable[str] | None) -> npt.NDArray[np.bool_] | None:
-        if among is None:
-            return None
-        found = np.zeros(len(self.index), np.bool_)
-        found[[self.number_of(key) for key in among]] = True
-        return found
+    def answers(
+        self, queries: Sequence[tuple[str | None, EncodedQuery]], k: int, restriction: Restriction | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Yields the answer object to each of ``queries``, in their order; they are ranked together, in blocks.
 
-    def _ranked(
-        self, encoded: EncodedQuery, k: int, query_id: str | None, wanted: npt.NDArray[np.bool_] | None
-    ) -> dict[str, Any]:
-        places = min(check_k(k), len(self.index))
-        if wanted is not None:
-            sought = f"hits are sought among {int(wanted.sum())} of {len(self.index)} {self.domain.manifest.entity}s"
-            encoded = replace(encoded, notes=(*encoded.notes, sought))
-        abstention = why_abstain(self.index, encoded)
-        if abstention is not None:
-            return self._without_hits(encoded, query_id, abstention)
-        opened = open_query(self.index, encoded.present, backend=self.backend, among=wanted)
-        top = opened.top(places)
-        ties = opened.ties(top.rank_keys)
-        hits = [
-            self._hit(encoded, opened, case, rank, ties[rank - 1]) for rank, case in enumerate(top.cases.tolist(), 1)
-        ]
-        if not hits:
-            return self._without_hits(encoded, query_id, NOTHING_FITS)
-        return shape.answer(
-            self,
-            encoded,
-            query_id,
-            None,
-            hits=hits,
-            certified=top.certified,
-            aligned=top.aligned,
-            novelty=novelty(hits[0]["explained"], None),
-        )
-
-    def explain(
-        self, key: str, observed: Iterable[str], excluded: Iterable[str] = (), *, query_id: str | None = None
-    ) -> dict[str, Any]:
-        """Returns an answer object whose one hit is the case ``key``, at its exact rank among all cases.
-
-        A case that shares nothing informative with the query is no hit and has no rank.
+        Args:
+            queries: the caller's name for each query, and the query, made by ``encode``.
+            k: most hits wanted for each, 1 or more.
+            restriction: the only cases that can be hits, made by ``restrict``; all where it is None.
 
         Raises:
-            UnknownKey: no indexed case has this key.
-            QueryError: the ids are not given as a collection of strings.
+            QueryError: ``k`` is not a whole number above 0.
+            CapacityError: a bound would reach 2^31 units.
+        """
+        places = check_k(k)
+        why = [self._why_abstain(query, restriction) for _, query in queries]
+        asked = [query for (_, query), abstention in zip(queries, why, strict=True) if abstention is None]
+        ranked = self._ranked(asked, places, restriction)
+        for (query_id, query), abstention in zip(queries, why, strict=True):
+            if abstention is not None:
+                yield self._without_hits(query, query_id, abstention, restriction)
+                continue
+            found = next(ranked)
+            if not found.hits:
+                yield self._without_hits(query, query_id, self._nothing_fits(restriction), restriction)
+                continue
+            yield shape.answer(
+                self,
+                query,
+                query_id,
+                None,
+                hits=found.hits,
+                certified=found.certified,
+                aligned=found.aligned,
+                novelty=novelty(found.hits[0]["explained"], None),
+                restriction=restriction,
+                genes=found.genes,
+            )
+
+    def _ranked(
+        self, queries: Sequence[EncodedQuery], places: int, restriction: Restriction | None
+    ) -> Iterator[_Ranked]:
+        """Yields what was found for each query; every one of them can be asked."""
+        carried = self.genes.carried if self.genes else self.twins.carried if self.merge and self.twins else None
+        groups = None if self.twins is None else self.twins.groups
+        for block in self._blocks(queries, restriction):
+            taken = take(block, places, carried=carried, groups=groups)
+            tops = taken.tops
+            ties = count_ties(block, tops)
+            cases = tops.cases.astype(np.int32)
+            compiled = self.backend == "cpu" or None
+            mappings = map_hits(self.index, block.batch.take(block.numbers), cases, compiled=compiled)
+            for row, number in enumerate(block.numbers.tolist()):
+                query = queries[number]
+                hits = []
+                for place in range(int((cases[row] >= 0).sum())):
+                    case, pairs = int(cases[row, place]), mappings.pairs(row, place)
+                    account = explain(self.index, query.present, query.excluded, case, mapping=pairs)
+                    rank, merged = int(taken.rank[row, place]), int(taken.merged[row, place])
+                    hits.append(shape.hit(self, query, account, case, rank, merged, int(ties[row, place])))
+                genes = None if self.genes is None else self.genes.listed(taken.things[row], hits)
+                yield _Ranked(hits, bool(tops.certified[row]), int(tops.aligned[row]), genes)
+
+    def _blocks(self, queries: Sequence[EncodedQuery], restriction: Restriction | None) -> Iterator[QueryBlock]:
+        if not queries:
+            return
+        batch = CaseBatch.from_functors([""] * len(queries), [query.present for query in queries])
+        among = None if restriction is None else restriction.wanted
+        yield from open_blocks(self.index, batch, self.ops, among=among)
+
+    def _why_abstain(self, query: EncodedQuery, restriction: Restriction | None) -> Abstention | None:
+        found = why_abstain(self.index, query)
+        if found is None and restriction is not None and not restriction.count:
+            words = f"no cases: {restriction.note(self.domain.manifest.entity)}"
+            return Abstention("no-cases", words)
+        return found
+
+    def _nothing_fits(self, restriction: Restriction | None) -> Abstention:
+        if restriction is None and self.genes is None:
+            return NOTHING_FITS
+        sought = f"{self.domain.manifest.entity}{' with a gene' if self.genes else ''}"
+        sought += " that hits are sought among" if restriction else ""
+        return Abstention(NOTHING_FITS.kind, f"nothing fits: no {sought} shares anything informative with the query")
+
+    def explain(
+        self,
+        key: str,
+        observed: Iterable[str],
+        excluded: Iterable[str] = (),
+        *,
+        query_id: str | None = None,
+        among: Iterable[str] | None = None,
+        where: str | Iterable[str] = (),
+    ) -> dict[str, Any]:
+        """Returns an answer object whose one hit is the case ``key``, at its exact rank among all that can be hits.
+
+        A case that shares nothing informative with the query, or cannot be a hit, has no rank.
+
+        Args:
+            key: the case.
+            observed: see ``query``, as for the others.
+            excluded: likewise.
+            query_id: likewise.
+            among: likewise.
+            where: likewise.
+
+        Raises:
+            UnknownKey: no indexed case has this key, or one of the keys in ``among``.
+            QueryError: the ids are not given as a collection of strings, or a condition cannot be put on these records.
             UnknownTerm: the engine is strict, and an id cannot be used.
         """
         number = self.number_of(key)
         encoded = self.encode(observed, excluded)
-        abstention = why_abstain(self.index, encoded)
+        restriction = self.restrict(among, where)
+        abstention = self._why_abstain(encoded, restriction)
         if abstention is not None:
-            return self._without_hits(encoded, query_id, abstention)
-        opened = open_query(self.index, encoded.present, backend=self.backend)
+            return self._without_hits(encoded, query_id, abstention, restriction)
+        opened = OpenQuery(next(self._blocks([encoded], restriction)))
         best = opened.top(1)
         if not len(best.cases):
-            return self._without_hits(encoded, query_id, NOTHING_FITS)
+            return self._without_hits(encoded, query_id, self._nothing_fits(restriction), restriction)
         best_explained = explain(
             self.index, encoded.present, encoded.excluded, int(best.cases[0]), opened.table
         ).explained
         place = opened.standing(number)
         reason, hits = None, []
-        if place.rank is None:
+        if restriction is not None and not restriction.wanted[number]:
+            reason = f"{key} is none of those that hits are sought among, so it is no hit and has no rank"
+        elif place.rank is None:
             reason = f"{key} shares nothing informative with the query, so it is no hit and has no rank"
         else:
-            hits = [self._hit(encoded, opened, number, place.rank, place.ties)]
+            account = explain(self.index, encoded.present, encoded.excluded, number, opened.table)
+            groups = None if self.twins is None else self.twins.groups
+            before = opened.top(place.rank).cases if groups is not None else np.arange(place.rank)
+            hits = [shape.hit(self, encoded, account, number, place.rank, merged_rank(before, groups), place.ties)]
         return shape.answer(
             self,
             encoded,
@@ -174,6 +269,7 @@ class Engine(IndexedDomain):
             certified=True,  # every case that could stand before this one was aligned
             aligned=place.aligned,
             novelty=novelty(best_explained, None),
+            restriction=restriction,
         )
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
@@ -187,11 +283,9 @@ class Engine(IndexedDomain):
         account = explain(self.index, functors, self.index.cases.excluded_of(a), b)
         return shape.comparison(self, a, b, account)
 
-    def _hit(self, encoded: EncodedQuery, opened: OpenQuery, case: int, rank: int, ties: int) -> dict[str, Any]:
-        account = explain(self.index, encoded.present, encoded.excluded, case, opened.table)
-        return shape.hit(self, encoded, account, case, rank, ties)
-
-    def _without_hits(self, encoded: EncodedQuery, query_id: str | None, abstention: Abstention) -> dict[str, Any]:
+    def _without_hits(
+        self, encoded: EncodedQuery, query_id: str | None, abstention: Abstention, restriction: Restriction | None
+    ) -> dict[str, Any]:
         return shape.answer(
             self,
             encoded,
@@ -201,7 +295,17 @@ class Engine(IndexedDomain):
             certified=True,  # that nothing can be a hit needs no alignment
             aligned=0,
             novelty=novelty(None, abstention),
+            restriction=restriction,
         )
+
+
+class _Ranked(NamedTuple):
+    """The hits of one query, best first, and how they are proved."""
+
+    hits: list[dict[str, Any]]
+    certified: bool
+    aligned: int
+    genes: list[dict[str, Any]] | None
 
 
 def open_engine(
@@ -211,22 +315,67 @@ def open_engine(
     backend: str = AUTO,
     device: str = AUTO,
     release: str | None = None,
+    kind: str = "",
     strict: bool = False,
+    mappings: str | Path = AUTO,
+    least_confidence: float = 0.0,
+    merge: bool = False,
+    by: str = "",
+    inheritance: Iterable[str] = (),
+    without_sources: Iterable[str] = (),
 ) -> Engine:
-    """Returns the engine of a ready domain, or of a folder with the files of one.
+    """Returns the engine of a ready domain, of a folder with the files of one, or of an index of one's own.
 
     Args:
         domain: a ready domain, or a folder.
-        dials: what scores depend on.
+        dials: what scores depend on; where it is None the default, or what an index of one's own was built under.
         backend: which ops to use; ``auto`` takes the best that can serve.
         device: where that backend works: ``cpu``, ``cuda`` or ``auto``.
         release: release of the ontology to use instead of the newest found.
+        kind: which kind of records, such as ``campaign``, where the domain has several; the usual one where empty.
         strict: refuse files that otherwise load with warnings, and queries with ids that cannot be used.
+        mappings: an SSSOM file that says which records stand for the same; ``auto`` takes the one found with the
+            records or in an installed package, if any; ``none`` takes none.
+        least_confidence: rows of that file that state a confidence below it are not used.
+        merge: rank groups of records that stand for the same by their best one, instead of records.
+        by: ``gene`` ranks genes by the best record that each carries; empty ranks records.
+        inheritance: modes of inheritance, by id or name; only records with one of them, or a narrower one, are hits.
+        without_sources: publications, such as ``PMID:20301510``, whose rows are left out when the index is built.
+
+    Raises:
+        QueryError: ``merge`` together with ``by``, or there is no such ``by``, mode of inheritance or publication id.
+        DataMissing: a file is nowhere to be found, such as the mappings for ``merge``.
+        ParseError: a file cannot be read.
 
     Example:
         >>> engine = open_engine("medicine")                                       # doctest: +SKIP
         >>> engine.query(["HP:0001166", "HP:0001083"], k=1)["hits"][0]["key"]      # doctest: +SKIP
         'OMIM:121050'
     """
-    name, _ = choose(backend, device)  # what cannot serve is refused before any file is read
-    return Engine(open_domain(domain, release=release, strict=strict), dials, backend=name, strict=strict)
+    choose(backend, device)  # what cannot serve is refused before any file is read
+    if by not in ("", "gene"):
+        raise QueryError(f"rank by {by!r}", "records can be ranked by gene, or as they are", "Give gene, or nothing.")
+    opened = open_any(domain, dials, release=release, kind=kind, strict=strict)
+    references, left_out = tuple(without_sources), None
+    if references:
+        records, left_out = leave_out(opened.domain.records, opened.domain.mounted.ontology, references)
+        opened = replace(opened, domain=replace(opened.domain, records=records), index=None)
+    known = find_twins(domain, opened.domain, mappings, least=least_confidence, strict=strict)
+    if merge and known is None:
+        raise missing_mappings(opened.domain.manifest.domain)
+    genes = find_genes(domain, opened.domain, strict=strict) if by else None
+    notes = [*([left_out.note] if left_out else []), *opened.domain.notes]
+    notes += [note for part in (known, genes) if part is not None for note in faults_note(part.report)]
+    return Engine(
+        replace(opened.domain, notes=tuple(notes)),
+        opened.dials,
+        backend=backend,
+        device=device,
+        strict=strict,
+        index=opened.index,
+        equivalents=known,
+        merge=merge,
+        genes=genes,
+        inheritance=inheritance,
+        left_out=left_out,
+    )

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .facets import facet_lines
+
 __all__ = ["comparison_text", "query_text", "terms_text"]
 
 _LOOK_FOR = 8  # inferences shown; the rest is counted and stands in --json
 _NAME_WIDTH = 48
+_PLACES = 3  # places of a term in a file shown, and values of an attribute; --json has them all
 
 
-def query_text(answer: dict[str, Any], entity: str) -> str:
-    """Returns the table of hits and the account of the first one; ``entity`` is what a record describes."""
+def query_text(answer: dict[str, Any], entity: str, facet: str = "") -> str:
+    """Returns the table of hits and the account of the first one.
+
+    Args:
+        answer: the answer object.
+        entity: what a record describes.
+        facet: what a facet of the terms is called, where the domain has any.
+    """
     lines = [_head(answer, entity), *_query_lines(answer)]
     if answer["abstained"]:
         lines += ["", f"No answer: {answer['reason']}."]
     else:
-        rows = [
-            [str(h["rank"]), h["key"], _short(h["name"]), f"{h['score_bits']:.2f}", f"{h['explained']:.0%}"]
-            for h in answer["hits"]
-        ]
-        lines += ["", *_table(["rank", entity, "name", "bits", "explained"], rows, right={0, 3, 4})]
-        lines += ["", *_hit_lines(answer, answer["hits"][0], entity)]
+        lines += ["", *_ranking(answer, entity)]
+        best = answer["hits"][0]
+        lines += ["", *_hit_lines(answer, best, entity)]
+        if best.get("facets"):
+            cases = answer["records"]["cases"]
+            lines += ["", *facet_lines(best, answer["names"], entity=entity, word=facet, cases=cases)]
     return "\n".join([*lines, "", *_note_lines(answer)]) + "\n"
 
 
@@ -83,32 +92,60 @@ def _release(what: str, version: str, between: str = " ") -> str:
 
 def _query_lines(answer: dict[str, Any]) -> list[str]:
     query, names = answer["query"], answer["names"]
+    lines = _source_lines(query, names) if "from" in query else []
     excluded = [_term(u["term"], names) for u in query["used"] if u["excluded"]]
-    lines = [f"excluded: {', '.join(excluded)}"] if excluded else []
+    lines += [f"excluded: {', '.join(excluded)}"] if excluded else []
     return (
         lines
-        + [f"changed: {c['why']}" for c in query["changed"]]
-        + [f"left out: {o['why']}" for o in query["left_out"]]
+        + [f"changed: {c['why']}{_at(c)}" for c in query["changed"]]
+        + [f"left out: {o['why']}{_at(o)}" for o in query["left_out"]]
     )
+
+
+def _source_lines(query: dict[str, Any], names: dict[str, str]) -> list[str]:
+    """Returns what was read from a file: its form, and each term used with the places where it stands."""
+    source = query["from"]
+    title = f" {source['title']!r}" if source["title"] else ""
+    lines = [f"from {source['file']} ({source['form']}{title}): {source['mentions']} mentions of {source['terms']} ids"]
+    for used in query["used"]:
+        if used["where"]:
+            lines.append(f"  {_term(used['term'], names)}{_at(used)}")
+    return lines
+
+
+def _at(entry: dict[str, Any]) -> str:
+    """Returns where the entry stands in the file that the query stems from, or nothing."""
+    places = entry.get("where", [])
+    more = len(places) - _PLACES
+    return f" ({', '.join(places[:_PLACES])}{f' and {more} more' if more > 0 else ''})" if places else ""
 
 
 def _hit_lines(answer: dict[str, Any], hit: dict[str, Any], entity: str) -> list[str]:
     names = answer["names"]
+    width = _short if "paths" in answer else str  # long titles stand in full with the paths
     rows = [
         [
-            _term(p["query"], names),
-            "the same" if p["query"] == p["case"] else _term(p["case"], names),
-            _way(p, p["query"] == p["case"], names),
+            width(_term(p["query"], names)),
+            "the same" if p["query"] == p["case"] else width(_term(p["case"], names)),
+            width(_way(p, p["query"] == p["case"], names)),
             str(p["distance"]),
             f"{p['bits']:.2f}",
         ]
         for p in hit["mapping"]
     ]
-    lines = [f"{hit['key']} {hit['name']}: rank {hit['rank']}, {hit['score_bits']:.2f} bits"]
+    lines = [f"{hit['key']} {hit['name']}".strip() + f": rank {hit['rank']}, {hit['score_bits']:.2f} bits"]
+    if hit.get("twins"):
+        others = " and ".join(f"{twin['key']} {twin['name']}".strip() for twin in hit["twins"])
+        through = f", through {hit['same_as']}" if hit["same_as"] else ""
+        lines.append(f"the same {entity} as {others}{through}; rank {hit['rank_merged']} with equivalents merged")
     if hit["ties"]:
         others = f"1 other {entity} has" if hit["ties"] == 1 else f"{hit['ties']} other {entity}s have"
         lines.append(f"{others} exactly this score; order among them is by key alone")
+    if hit["attributes"]:
+        lines.append(_attributes(hit["attributes"], names))
     lines += ["", *_table(["query term", "matched term", "through", "hops", "bits"], rows, right={3, 4}), ""]
+    if "paths" in answer:
+        lines += [*_path_lines(hit, answer["paths"], names), ""]
     lines += _listed("unexplained", [f"{_term(u['query'], names)} ({u['bits']:.2f} bits)" for u in hit["unexplained"]])
     excluded = [_contradiction(c, names, entity) for c in hit["contradicted"]]
     lines += _listed("contradicted", excluded)
@@ -116,6 +153,49 @@ def _hit_lines(answer: dict[str, Any], hit: dict[str, Any], entity: str) -> list
     lines += _listed("look for next", expected[:_LOOK_FOR])
     if len(expected) > _LOOK_FOR:
         lines.append(f"  and {len(expected) - _LOOK_FOR} more; --json lists all")
+    return lines
+
+
+def _ranking(answer: dict[str, Any], entity: str) -> list[str]:
+    """Returns the table of hits, or of the genes that they carry; places among groups where groups are known."""
+    head, right = ["rank", entity, "name", "bits", "explained"], {0, 3, 4}
+    rows = {
+        h["key"]: [str(h["rank"]), h["key"], _short(h["name"]), f"{h['score_bits']:.2f}", f"{h['explained']:.0%}"]
+        for h in answer["hits"]
+    }
+    if answer["equivalents"]:
+        head, right = [head[0], "merged", *head[1:]], {0, 1, 4, 5}
+        for h in answer["hits"]:
+            rows[h["key"]].insert(1, str(h["rank_merged"]))
+    if "genes" not in answer:
+        return _table(head, list(rows.values()), right=right)
+    genes = [[str(g["rank"]), g["symbol"], g["key"], *rows[g["case"]]] for g in answer["genes"]]
+    head = ["rank", "gene", "id", f"{entity}'s rank", *head[1:]]
+    return _table(head, genes, right={0, *(place + 3 for place in right)})
+
+
+def _attributes(attributes: dict[str, list[str]], names: dict[str, str]) -> str:
+    """Returns what the source says of a record, such as its publications and dates, in one line."""
+    parts = []
+    for name, values in attributes.items():
+        shown = ", ".join(_short(" ".join(_term(value, names).split())) for value in values[:_PLACES])
+        more = len(values) - _PLACES
+        parts.append(f"{name} {shown}{f' and {more} more' if more > 0 else ''}")
+    return "; ".join(parts)
+
+
+def _path_lines(hit: dict[str, Any], paths: dict[str, list[str]], names: dict[str, str]) -> list[str]:
+    """Returns the ways from the top down to all that is shared, as one tree."""
+    shared = sorted({p[side] for p in hit["mapping"] for side in ("query", "case")}, key=lambda t: (paths[t], t))
+    lines = ["where it stands:"]
+    before: list[str] = []
+    for term in shared:
+        path = paths[term]
+        known = next(
+            (i for i, (a, b) in enumerate(zip(path, before, strict=False)) if a != b), min(len(path), len(before))
+        )
+        lines += [f"{'  ' * (depth + 1)}{_term(path[depth], names)}" for depth in range(known, len(path))]
+        before = path
     return lines
 
 

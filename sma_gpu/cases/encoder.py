@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import QueryError, UnknownTerm
+from ..ontologies.belonging import belonging, foreign_owners, split_notes
 from ..ontologies.mount import Mounted
 from ..ontologies.ontology import Resolution
 from ..ontologies.search import nearest_ids
 
-__all__ = ["Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored"]
+__all__ = ["Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored", "id_list"]
 
 IntArray = npt.NDArray[np.int32]
 
@@ -90,9 +91,15 @@ def encode_query(
     changed: list[Changed] = []
     left_out: list[LeftOut] = []
     notes: list[str] = []
-    observed = _id_list(observed)
+    observed = id_list(observed)
     present = _resolve_all(mounted, observed, changed, left_out)
-    absent = _resolve_all(mounted, _id_list(excluded), changed, left_out)
+    of_observed = len(left_out)
+    absent = _resolve_all(mounted, id_list(excluded), changed, left_out)
+    unknown, unknown_absent = (
+        [entry.asked for entry in part if entry.kind == "unknown"]
+        for part in (left_out[:of_observed], left_out[of_observed:])
+    )
+    notes += split_notes(ontology, unknown, unknown_absent, len(present | absent))
 
     for functor in sorted(present & absent):
         term = ontology.ids[functor]
@@ -127,11 +134,16 @@ def encode_stored(
     """Returns the functors of a stored record as annotated (int32, ascending), and what became of the rest."""
     changed: list[Changed] = []
     left_out: list[LeftOut] = []
-    present = _resolve_all(mounted, sorted(_id_list(term_ids)), changed, left_out)
+    present = _resolve_all(mounted, sorted(id_list(term_ids)), changed, left_out)
     return np.array(sorted(present), np.int32), tuple(changed), tuple(left_out)
 
 
-def _id_list(term_ids: Iterable[str]) -> list[str]:
+def id_list(term_ids: Iterable[str]) -> list[str]:
+    """Returns the ids as a list.
+
+    Raises:
+        QueryError: they are not given as a collection of strings.
+    """
     asked = f"terms {term_ids!r:.80}"
     if isinstance(term_ids, (str, bytes)):
         raise QueryError(asked, "one string, where a collection of ids is wanted", "Give a list, such as ['EX:1'].")
@@ -186,7 +198,11 @@ def _why_left_out(mounted: Mounted, resolution: Resolution) -> LeftOut:
         return LeftOut(asked, "placeholder", f"{asked} is named in {ontology.label} but not defined there; left out.")
     nearest = nearest_ids(ontology, asked)
     prefix = asked.split(":", 1)[0].strip() if ":" in asked else ""
-    foreign = f" {prefix}: ids belong to another ontology." if prefix and not _is_own(ontology.prefixes, prefix) else ""
+    owners = foreign_owners(ontology, asked)
+    foreign = ""
+    if owners or (prefix and not _is_own(ontology.prefixes, prefix)):
+        ids = f"{prefix}: ids" if prefix else "Ids of this form"
+        foreign = f" {ids} belong to another ontology{f', {belonging(owners)}' if owners else ''}."
     hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
     shown = asked if asked.strip() else repr(asked)
     return LeftOut(asked, "unknown", f"{shown} is not in {ontology.label}; left out.{foreign}{hint}", nearest)

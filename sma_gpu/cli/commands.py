@@ -5,24 +5,32 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..answers import Engine, open_engine
-from ..answers.batch import check_place, line_text, write_batch, write_lines
+from ..answers.batch import line_text
 from ..answers.doctor import doctor_report, doctor_text
+from ..answers.formats import TableForm, places, text_form, write_table_forms
+from ..answers.navigator import layers
+from ..answers.own_index import any_ontology
+from ..answers.pheval import pheval_text
+from ..answers.sighted import account_for
 from ..answers.text import comparison_text, query_text, terms_text
+from ..answers.tsv import head_of
+from ..answers.where import parse_condition
 from ..errors import DialError, QueryError
-from ..ontologies.domains import domain_ontology, term_name
-from ..ontologies.mount import Mounted
-from ..ontologies.records.patients import read_patients
+from ..ontologies.domains import Domain, term_name
+from ..ontologies.records.sightings import Sightings
+from ..ontologies.records.sightings_reading import read_sightings
 from ..ontologies.report import LoadReport
 from ..ontologies.search import by_exact_name, search
 from ..ontologies.source import decode_lines, read_source
 from ..scoring import Dials
+from .ranking import engine_options
 
-__all__ = ["batch", "compare", "doctor", "explain", "query", "terms"]
+__all__ = ["among_of", "compare", "dials_of", "doctor", "engine_of", "explain", "give", "query", "terms"]
 
 TERMS_SCHEMA = "sma-gpu/terms/1"
 
@@ -31,65 +39,47 @@ def query(arguments: argparse.Namespace) -> int:
     """Ranks all records, or some of them, for one query."""
     if not arguments.like:
         _need_ids(arguments)
-    elif arguments.ids or arguments.exclude:
+    elif arguments.ids or arguments.exclude or arguments.source:
         raise QueryError(
             f"--like {arguments.like} and terms", "either makes a query", "Give a record or terms, not both."
         )
-    among = _keys_in(arguments.among) if arguments.among else None
-    engine = _engine(arguments)
+    targets = places(arguments.format, arguments.output)
+    among = among_of(arguments)
+    engine = engine_of(arguments)
     if arguments.like:
-        answer = engine.like(arguments.like, k=arguments.k, among=among)
+        answer = engine.like(arguments.like, k=arguments.k, among=among, where=arguments.where)
     else:
-        observed, excluded = _ids(arguments, engine.domain.mounted)
-        answer = engine.query(observed, excluded, k=arguments.k, among=among)
-    return _give_answer(arguments, answer, engine)
+        observed, excluded, seen = _asked(arguments, engine)
+        answer = engine.query(observed, excluded, k=arguments.k, among=among, where=arguments.where)
+        if seen is not None:
+            account_for(answer, seen, strict=engine.strict)
+    return _give_answer(arguments, answer, engine, targets)
 
 
 def explain(arguments: argparse.Namespace) -> int:
     """Explains one record, wherever it ranks."""
     _need_ids(arguments)
-    engine = _engine(arguments)
-    observed, excluded = _ids(arguments, engine.domain.mounted)
-    answer = engine.explain(arguments.key, observed, excluded)
-    return _give_answer(arguments, answer, engine)
-
-
-def batch(arguments: argparse.Namespace) -> int:
-    """Answers many queries, a line each."""
-    from tqdm import tqdm  # here, since it would add a twentieth of a second to every other command
-
-    out = Path(arguments.output) if arguments.output else None
-    if out:
-        check_place(out, arguments.input)
-    given = read_patients(arguments.input, stdin=getattr(sys.stdin, "buffer", None))
-    for entry in given.notes:
-        print(f"sma-gpu: {entry}", file=sys.stderr)
-    engine = _engine(arguments)
-    pause_s = 0.1 if sys.stderr.isatty() else 10  # a log file wants a line now and then, not a moving bar
-    with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", mininterval=pause_s) as bar:
-        if out:
-            outcome = write_batch(engine, given, arguments.k, out, overwrite=arguments.overwrite, progress=bar.update)
-            failed, abstained = outcome.failed, outcome.abstained
-        else:
-            failed, abstained = write_lines(engine, given.records, arguments.k, sys.stdout, bar.update)
-    summary = f"{len(given.records)} records: {abstained} abstained, {failed} failed"
-    print(f"sma-gpu: {summary}", file=sys.stderr)
-    if failed:
-        return 4
-    return 1 if abstained and arguments.fail_on_abstain else 0
+    targets = places(arguments.format, arguments.output)
+    among = among_of(arguments)
+    engine = engine_of(arguments)
+    observed, excluded, seen = _asked(arguments, engine)
+    answer = engine.explain(arguments.key, observed, excluded, among=among, where=arguments.where)
+    if seen is not None:
+        account_for(answer, seen, strict=engine.strict)
+    return _give_answer(arguments, answer, engine, targets)
 
 
 def compare(arguments: argparse.Namespace) -> int:
     """Compares two records."""
-    engine = _engine(arguments)
+    engine = engine_of(arguments)
     found = engine.compare(arguments.first, arguments.second)
-    _give(arguments, found, lambda: comparison_text(found, engine.domain.manifest.entity))
+    give(arguments, found, lambda: comparison_text(found, engine.domain.manifest.entity))
     return 0
 
 
 def terms(arguments: argparse.Namespace) -> int:
     """Searches names and synonyms."""
-    manifest, mounted = domain_ontology(arguments.domain, release=arguments.release, strict=arguments.strict_input)
+    manifest, mounted = any_ontology(arguments.domain, release=arguments.release, strict=arguments.strict_input)
     ontology = mounted.ontology
     result = search(ontology, arguments.text, arguments.k)
     shown = {m.id: term_name(manifest, ontology, ontology.number[m.id]) for m in result.matches}
@@ -108,29 +98,41 @@ def terms(arguments: argparse.Namespace) -> int:
             for m in result.matches
         ],
     }
-    _give(arguments, found, lambda: terms_text(found))
+    give(arguments, found, lambda: terms_text(found))
     return 0
 
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Says what is installed, found and in use."""
     report = doctor_report(arguments.folder)
-    _give(arguments, report, lambda: doctor_text(report))
+    give(arguments, report, lambda: doctor_text(report))
     return 0
 
 
-def _engine(arguments: argparse.Namespace) -> Engine:
-    return open_engine(
+def engine_of(arguments: argparse.Namespace) -> Engine:
+    """Returns the engine that the arguments name; faults of the files beside its records are told at once."""
+    for condition in getattr(arguments, "where", ()):
+        parse_condition(condition)  # what is none is refused before any file is read
+    engine = open_engine(
         arguments.domain,
-        _dials(arguments.dials),
+        dials_of(arguments.dials),
         backend=arguments.backend,
         device=arguments.device,
         release=arguments.release,
+        kind=arguments.kind,
         strict=arguments.strict_input,
+        **engine_options(arguments),
     )
+    for report in engine.beside:
+        for fault in report.faults:
+            print(f"sma-gpu: {fault}", file=sys.stderr)
+    return engine
 
 
-def _dials(text: str) -> Dials:
+def dials_of(text: str | None) -> Dials | None:
+    """Returns the dials that ``--dials`` gives; None where it was not given."""
+    if text is None:
+        return None
     if text == "default":
         return Dials()
     if text == "adapter-v1":
@@ -146,6 +148,11 @@ def _dials(text: str) -> Dials:
     return Dials.from_mapping(values)
 
 
+def among_of(arguments: argparse.Namespace) -> list[str] | None:
+    """Returns the keys in the file of ``--among``; None where none is named."""
+    return _keys_in(arguments.among) if arguments.among else None
+
+
 def _keys_in(path: str) -> list[str]:
     """Returns the keys in a file, one a line; blank lines and what follows # are left out."""
     lines = decode_lines(read_source(path).content(), LoadReport(path))
@@ -157,40 +164,79 @@ def _keys_in(path: str) -> list[str]:
 
 
 def _need_ids(arguments: argparse.Namespace) -> None:
-    if not arguments.ids and not arguments.exclude:
+    if not arguments.ids and not arguments.exclude and not arguments.source:
         raise QueryError("a query", "no term was given", "Give one term id or more; sma-gpu terms finds them.")
 
 
-def _ids(arguments: argparse.Namespace, mounted: Mounted) -> tuple[list[str], list[str]]:
+def _asked(arguments: argparse.Namespace, engine: Engine) -> tuple[list[str], list[str], Sightings | None]:
+    """Returns the ids that are present and those that are absent, and what the file says that some of them are from."""
+    observed, excluded = _ids(arguments, engine.domain)
+    if not arguments.source:
+        return observed, excluded, None
+    source = sys.stdin.buffer if arguments.source == "-" else arguments.source
+    domain = engine.domain
+    seen = read_sightings(source, domain.mounted.ontology, domain.manifest)
+    return [*observed, *(term for term in seen.ids if term not in observed)], excluded, seen
+
+
+def _ids(arguments: argparse.Namespace, domain: Domain) -> tuple[list[str], list[str]]:
     if not arguments.names:
         return arguments.ids, arguments.exclude
-    return [_id_of(n, mounted) for n in arguments.ids], [_id_of(n, mounted) for n in arguments.exclude]
+    return [_id_of(n, domain) for n in arguments.ids], [_id_of(n, domain) for n in arguments.exclude]
 
 
-def _id_of(name: str, mounted: Mounted) -> str:
-    found = by_exact_name(mounted.ontology, name)
+def _id_of(name: str, domain: Domain) -> str:
+    ontology = domain.mounted.ontology
+    found = [match for match in by_exact_name(ontology, name) if not domain.manifest.is_aside(match.id)]
     if len(found) == 1:
         return found[0].id
     if found:
         candidates = ", ".join(f"{m.id} {m.name}" for m in found)
         raise QueryError(f"the name {name!r}", f"several terms have it: {candidates}", "Give the id you mean.")
-    near = search(mounted.ontology, name, 3).matches
+    near = search(ontology, name, 3).matches
     hint = f"Names that contain it: {', '.join(f'{m.name} ({m.id})' for m in near)}." if near else ""
     raise QueryError(
         f"the name {name!r}",
-        f"no term of {mounted.ontology.label} has this name or synonym",
+        f"no term of {ontology.label} has this name or synonym",
         f"{hint} sma-gpu terms searches parts of names.".strip(),
     )
 
 
-def _give_answer(arguments: argparse.Namespace, answer: dict[str, Any], engine: Engine) -> int:
-    _give(arguments, answer, lambda: query_text(answer, engine.domain.manifest.entity))
+def _give_answer(
+    arguments: argparse.Namespace, answer: dict[str, Any], engine: Engine, targets: Mapping[str, Path | None]
+) -> int:
+    """Writes an answer in each form, to the place of that form."""
+    manifest = engine.domain.manifest
+    table = TableForm(head_of(answer, k=getattr(arguments, "k", None)), manifest.entity, manifest.facet_name)
+    for form, place in targets.items():
+        if place is not None and form in ("tsv", "parquet"):
+            write_table_forms([answer], {form: place}, table)
+            continue
+        if form == "json":
+            text = line_text(answer, indent=1) + "\n"
+        elif form == "jsonl":
+            text = line_text(answer) + "\n"
+        elif form == "tsv":
+            begin, render = text_form(form, table)
+            text = begin + render(answer)
+        elif form == "pheval":
+            text = pheval_text(answer)
+        elif form == "navigator":
+            text = json.dumps(layers(answer, manifest.entity), indent=1) + "\n"
+        else:
+            text = query_text(answer, manifest.entity, manifest.facet_name)
+        _put(text, place)
     return 1 if answer["abstained"] and arguments.fail_on_abstain else 0
 
 
-def _give(arguments: argparse.Namespace, found: dict[str, Any], as_text: Callable[[], str]) -> None:
+def give(arguments: argparse.Namespace, found: dict[str, Any], as_text: Callable[[], str]) -> None:
+    """Writes what was found as text or as JSON, to standard output or into the file that was named."""
     text = line_text(found, indent=1) + "\n" if arguments.format == "json" else as_text()
-    if arguments.output:
-        Path(arguments.output).write_text(text, encoding="utf-8", errors="backslashreplace")
-    else:
+    _put(text, Path(arguments.output) if arguments.output else None)
+
+
+def _put(text: str, place: Path | None) -> None:
+    if place is None:
         sys.stdout.write(text)
+    else:
+        place.write_text(text, encoding="utf-8", errors="backslashreplace")

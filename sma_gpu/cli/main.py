@@ -10,12 +10,15 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ..answers.formats import parse_forms
 from ..errors import BackendUnavailable, DataMissing, SmaError
 from ..version import __version__
-from . import commands
+from . import bench, commands, data, index, ops
 from .align import align
+from .batch import batch as answer_batch
+from .ranking import add_ranking
 
 __all__ = ["main"]
 
@@ -85,7 +88,7 @@ def _silence_stdout() -> None:
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Returns the parser of the whole command line, and those of its commands by name."""
+    """Returns the parser of the whole command line, and by name those of its commands that have no commands below."""
     parser = argparse.ArgumentParser(
         prog="sma-gpu",
         description="Exact, explainable retrieval over structure: ranks annotated entities for a set of terms.",
@@ -96,7 +99,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     query = verbs.add_parser("query", help="rank all records for one query and explain the best hit")
     _domain(query)
     query.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
-    query.add_argument("--among", metavar="FILE", type=_word, help="rank only the records with these keys, one a line")
+    _restriction(query)
+    add_ranking(query, ranks=True)
     query.add_argument("--like", metavar="KEY", type=_word, help="a record stands in the place of the terms")
     _query_options(query)
     _k(query, 10)
@@ -109,21 +113,39 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         type=_word,
         help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or - ',
     )
+    _restriction(batch)
+    add_ranking(batch, ranks=True)
     _k(batch, 10)
     batch.add_argument(
         "-o", "--output", metavar="FILE", type=_place, help="write here and resume here (default: standard output)"
     )
     batch.add_argument("--overwrite", action="store_true", help="start anew whatever is in FILE")
-    batch.add_argument("--json", action="store_true", help="accepted for symmetry: a batch is always JSON, a line each")
-    batch.add_argument("-f", "--format", choices=("json",), default="json", help="form of the answers")
+    _form_option(
+        batch,
+        ("jsonl", "json", "tsv", "parquet", "text", "pheval"),
+        "jsonl",
+        "json",
+        "jsonl (default; json is the same), tsv, parquet, text; several go to FILE.jsonl, FILE.tsv, ...; without jsonl "
+        "the lines by which a batch goes on stand in FILE.lines until all is done; pheval: tables for PhEval, in the "
+        "folder FILE",
+    )
+    batch.add_argument(
+        "--compare",
+        metavar="OLD",
+        type=_word,
+        help="earlier answers, lines of JSON: say whose hits moved since, and through what; -f json for JSON, and -o "
+        "for the answers of now",
+    )
     batch.add_argument("--fail-on-abstain", action="store_true", help="exit 1 if any query was abstained from")
     _engine_options(batch)
-    batch.set_defaults(run=commands.batch)
+    batch.set_defaults(run=answer_batch)
 
     explain = verbs.add_parser("explain", help="exact rank, score and mapping of one record, also outside the top k")
     _domain(explain)
     explain.add_argument("key", metavar="KEY", help="the record, such as OMIM:154700")
     explain.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
+    _restriction(explain)
+    add_ranking(explain, ranks=False)
     _query_options(explain)
     explain.set_defaults(run=commands.explain)
 
@@ -166,7 +188,13 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     doctor.add_argument("folder", nargs="?", metavar="DIR", type=_word, help="look into this folder of files instead")
     _output_options(doctor)
     doctor.set_defaults(run=commands.doctor)
-    return parser, dict(verbs.choices)
+
+    index.register(verbs, _file_options, _place)
+    plain = dict(verbs.choices)
+    ops.register(verbs, _output_options)
+    bench.register(verbs, _output_options)
+    data.register(verbs, _output_options)
+    return parser, plain
 
 
 def _domain(parser: argparse.ArgumentParser) -> None:
@@ -179,6 +207,22 @@ def _k(parser: argparse.ArgumentParser, default: int) -> None:
     parser.add_argument("-k", type=_positive, default=default, help=f"most results wanted (default {default})")
 
 
+def _restriction(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--among", metavar="FILE", type=_word, help="rank only the records with these keys, one a line")
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        action="append",
+        default=[],
+        type=_word,
+        help="rank only the records with this attribute, such as source=OMIM or 'date<2015-01-01' (quote < and >); "
+        "repeat it for conditions that must all hold. Operators: = != < <= > >=. Numbers and dates compare as such, "
+        "other texts by code point. Of several values any may be equal, and < <= > >= look at the greatest: "
+        "date<2015-01-01 keeps records with nothing dated 2015 or later, date>=2015-01-01 all others that have dates. "
+        "sma-gpu doctor names the attributes there are",
+    )
+
+
 def _query_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude",
@@ -188,10 +232,38 @@ def _query_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="terms looked for and absent: all ids up to the next option",
     )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        type=_word,
+        help="terms seen, from a file or -: Navigator layer, STIX bundle, attack flow, MISP event, CSV, text",
+    )
     parser.add_argument("--names", action="store_true", help="ID arguments are exact names or synonyms")
     parser.add_argument("--fail-on-abstain", action="store_true", help="exit 1 instead of 0 when there is no answer")
-    _output_options(parser)
+    forms = ("text", "json", "jsonl", "tsv", "parquet", "navigator", "pheval")
+    _form_option(
+        parser, forms, "text", "json", f"form of the answer: {', '.join(forms)}; several go to FILE.json, FILE.tsv, ..."
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=_place, help="write the answer here instead of standard output"
+    )
     _engine_options(parser)
+
+
+def _form_option(
+    parser: argparse.ArgumentParser, allowed: Sequence[str], default: str, of_json: str, words: str
+) -> None:
+    """Adds the option for one form of an answer or several; ``--json`` is that for the form ``of_json``."""
+    parser.add_argument("-f", "--format", metavar="FORM[,FORM]", type=_forms(*allowed), default=(default,), help=words)
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const=(of_json,),
+        default=(default,),
+        dest="format",
+        help=f"same as -f {of_json}",
+    )
 
 
 def _output_options(parser: argparse.ArgumentParser, *formats: str) -> None:
@@ -209,10 +281,27 @@ def _file_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _engine_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dials", default="default", help="default, adapter-v1, or a JSON object of dials")
+    parser.add_argument(
+        "--kind", default="", metavar="KIND", help="kind of records, where a domain has several: campaign in cyber"
+    )
+    parser.add_argument(
+        "--dials", help="default, adapter-v1, or a JSON object of dials (default: those of a saved index, or default)"
+    )
     parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda: where the backend works (default: auto)")
     _file_options(parser)
+
+
+def _forms(*allowed: str) -> Callable[[str], tuple[str, ...]]:
+    """Returns what reads a list of forms."""
+
+    def forms(text: str) -> tuple[str, ...]:
+        try:
+            return parse_forms(text, allowed)
+        except ValueError as fault:
+            raise argparse.ArgumentTypeError(f"invalid choice: {fault}") from fault
+
+    return forms
 
 
 def _word(text: str) -> str:

@@ -67,15 +67,29 @@ class LastingMemory(Memory, Protocol):
     """
 
     def add(self, items: Sequence[IndexItem]) -> None:
-        """Remembers ``items`` as well; refuses a key that is remembered already."""
+        """Remembers ``items`` as well.
+
+        Raises:
+            CaseError: a key is remembered already, or given twice.
+        """
         ...
 
     def update(self, items: Sequence[IndexItem]) -> None:
-        """Remembers ``items`` in place of those with the same keys; refuses a key that is not remembered."""
+        """Remembers ``items`` in place of those with the same keys.
+
+        Raises:
+            UnknownKey: nothing is remembered under a key.
+            CaseError: a key is given twice.
+        """
         ...
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Forgets the items of these keys; refuses a key that is not remembered."""
+        """Forgets the items of these keys.
+
+        Raises:
+            UnknownKey: nothing is remembered under a key.
+            CaseError: ``keys`` is one text instead of a collection of keys.
+        """
         ...
 
     def retrieve_many(self, queries: Sequence[Query], k: int) -> list[list[Retrieved]]:
@@ -86,10 +100,18 @@ class LastingMemory(Memory, Protocol):
         """Returns the number of bytes of the file ``path``, which holds this memory whatever interrupts the call.
 
         A kill at any moment leaves the file as it was before, or the new one whole.
+
+        Raises:
+            ArtifactError: the file cannot be written; what was there is untouched.
         """
         ...
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mounted: Mounted) -> Self:
-        """Returns the memory that was saved in ``path`` under the same ontology; never one that is half there."""
+        """Returns the memory that was saved in ``path`` under the same ontology; never one that is half there.
+
+        Raises:
+            ArtifactError: the file is missing, foreign, newer, cut or damaged.
+            FingerprintMismatch: it was saved under another ontology.
+        """
         ...

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from ..errors import OntologyError
 from ..ontologies.registry import OntologyRegistry
 
-__all__ = ["DomainRouter"]
+__all__ = ["DomainRouter", "Split"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The ids of a query by the ontology that they belong to.
+
+    Attributes:
+        parts: by ontology, in the order in which these were met, its ids in the order given.
+        unrouted: ids that belong to no registered ontology.
+        note: one sentence on how the query was split; empty where all ids belong to one ontology.
+    """
+
+    parts: Mapping[str, tuple[str, ...]]
+    unrouted: tuple[str, ...]
+    note: str
 
 
 class DomainRouter:
-    """Routes term ids by prefix (the longest wins) and domains by name to registered ontologies.
+    """Routes term ids to registered ontologies, by pattern or prefix, and domains by name.
+
+    A pattern that fits a whole id comes before any prefix, the pattern registered last first; among prefixes the
+    longest wins.
 
     Example:
         >>> from sma_gpu import DomainRouter, OntologyRegistry
@@ -26,6 +46,7 @@ class DomainRouter:
     def __init__(self, registry: OntologyRegistry) -> None:
         self._registry = registry
         self._prefixes: dict[str, str] = {}
+        self._patterns: list[tuple[re.Pattern[str], str]] = []
         self._domains: dict[str, str] = {}
 
     def register_prefix(self, prefix: str, ontology_name: str) -> None:
@@ -36,6 +57,19 @@ class DomainRouter:
         """
         self._prefixes[prefix] = self._known(ontology_name)
 
+    def register_pattern(self, pattern: str, ontology_name: str) -> None:
+        """Sends ids that the regular expression ``pattern`` fits from end to end to a registered ontology.
+
+        Raises:
+            OntologyError: no ontology is registered under that name, or the pattern is no regular expression.
+        """
+        try:
+            compiled = re.compile(pattern)
+        except re.error as fault:
+            asked = f"route ids like {pattern!r} to {ontology_name}"
+            raise OntologyError(asked, f"that is no regular expression ({fault})", "Mend the pattern.") from fault
+        self._patterns.append((compiled, self._known(ontology_name)))
+
     def register_domain(self, domain: str, ontology_name: str) -> None:
         """Sends a domain to a registered ontology.
 
@@ -45,7 +79,10 @@ class DomainRouter:
         self._domains[domain] = self._known(ontology_name)
 
     def ontology_for(self, term_id: str) -> str | None:
-        """Returns the ontology of the longest registered prefix that ``term_id`` starts with, or None."""
+        """Returns the ontology whose pattern fits ``term_id``, else that of the longest prefix of it, or None."""
+        for pattern, name in reversed(self._patterns):
+            if pattern.fullmatch(term_id):
+                return name
         fitting = [prefix for prefix in self._prefixes if term_id.startswith(prefix)]
         return self._prefixes[max(fitting, key=len)] if fitting else None
 
@@ -59,6 +96,33 @@ class DomainRouter:
             if name is not None:
                 found.append(name)
         return list(dict.fromkeys(found))
+
+    def split(self, term_ids: Iterable[str]) -> Split:
+        """Returns the ids of a query by the ontology that they belong to, so that each can be asked for its own.
+
+        Example:
+            >>> from sma_gpu import DomainRouter, OntologyRegistry
+            >>> registry = OntologyRegistry()
+            >>> _ = registry.register("hpo", "hp.obo"), registry.register("go", "go.obo")
+            >>> router = DomainRouter(registry)
+            >>> router.register_prefix("HP:", "hpo")
+            >>> router.register_pattern("GO:[0-9]{7}", "go")
+            >>> found = router.split(["HP:0001166", "GO:0005634", "X"])
+            >>> dict(found.parts), found.unrouted
+            ({'hpo': ('HP:0001166',), 'go': ('GO:0005634',)}, ('X',))
+            >>> found.note
+            'the query is split: 1 id of hpo, 1 id of go, 1 id of no registered ontology'
+        """
+        parts: dict[str, list[str]] = {}
+        unrouted: list[str] = []
+        for term_id in term_ids:
+            name = self.ontology_for(term_id)
+            (unrouted if name is None else parts.setdefault(name, [])).append(term_id)
+        told = [(len(ids), name) for name, ids in parts.items()]
+        told += [(len(unrouted), "no registered ontology")] if unrouted else []
+        words = ", ".join(f"{count} id{'' if count == 1 else 's'} of {name}" for count, name in told)
+        note = f"the query is split: {words}" if len(told) > 1 else ""
+        return Split({name: tuple(ids) for name, ids in parts.items()}, tuple(unrouted), note)
 
     def _known(self, name: str) -> str:
         if name not in self._registry:

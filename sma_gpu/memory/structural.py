@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
 from ..errors import ArtifactError
 from ..ontologies.mount import Mounted
 from ..ops import choose
 from ..ops.registry import AUTO
-from ..retrieval import Index, check_k, explain, open_blocks
+from ..retrieval import Index, check_k
 from ..retrieval.storage import load_index, save_index
 from ..scoring import Dials, to_bits
 from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
@@ -26,10 +28,12 @@ class SmaMemory:
     Args:
         mounted: the ontology of all term ids.
         dials: what scores depend on.
-        backend: which ops to use; ``auto`` takes the best that can serve.
+        backend: which ops to use; ``auto`` takes the best that can serve, for many queries at once perhaps another one
+            than for few. It changes no answer.
+        device: where they work: ``cpu``, ``cuda`` or ``auto``.
 
     Raises:
-        BackendUnavailable: ``backend`` was named and cannot serve.
+        BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
 
     Attributes:
         left_out: by item key, the term ids that could not be used, each with the reason.
@@ -44,10 +48,13 @@ class SmaMemory:
 
     name = "structural"
 
-    def __init__(self, mounted: Mounted, dials: Dials | None = None, *, backend: str = AUTO) -> None:
+    def __init__(
+        self, mounted: Mounted, dials: Dials | None = None, *, backend: str = AUTO, device: str = AUTO
+    ) -> None:
+        choose(backend, device)  # what cannot serve is refused now
         self._mounted = mounted
         self._dials = dials or Dials()
-        self._backend, _ = choose(backend)
+        self._asked = backend, device
         self._index = Index.build(CaseBatch.from_functors([], []), mounted, self._dials)
         self.left_out: dict[str, tuple[LeftOut, ...]] = {}
 
@@ -77,6 +84,9 @@ class SmaMemory:
     def add(self, items: Sequence[IndexItem]) -> None:
         """Remembers ``items`` beside what is remembered, as if all had been indexed at once.
 
+        What a term is worth depends on all that is remembered, so an item more changes every score. Ids that cannot be
+        used are told in ``left_out``; an item with none that can is remembered too and never returned.
+
         Raises:
             CaseError: a key is remembered already, or given twice; nothing is changed.
         """
@@ -96,7 +106,7 @@ class SmaMemory:
         self.left_out = self._left_out_without(cases.keys) | left_out
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Forgets the items of these keys, as if they had never been indexed.
+        """Forgets the items of these keys, those never returned included, as if they had never been indexed.
 
         Raises:
             UnknownKey: nothing is remembered under a key; nothing is changed.
@@ -125,6 +135,7 @@ class SmaMemory:
         dials: Dials | None = None,
         *,
         backend: str = AUTO,
+        device: str = AUTO,
         check: bool = True,
     ) -> Self:
         """Returns the memory that was saved in ``path``, with its dials; it answers the same bytes.
@@ -134,15 +145,16 @@ class SmaMemory:
             mounted: the ontology of all term ids, as it was when the memory was filled.
             dials: if given, the dials that the memory must have been filled under.
             backend: which ops to use; ``auto`` takes the best that can serve.
+            device: where they work: ``cpu``, ``cuda`` or ``auto``.
             check: compare the stored arrays with their SHA-256, which reads them all once.
 
         Raises:
             FingerprintMismatch: the memory was filled under another ontology, or other dials than those given.
             ArtifactError: the file is missing, foreign, newer, cut or damaged; nothing is loaded.
-            BackendUnavailable: ``backend`` was named and cannot serve.
+            BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
         """
         index, notes = load_index(Index, path, mounted, dials, check=check)
-        memory = cls(mounted, index.dials, backend=backend)
+        memory = cls(mounted, index.dials, backend=backend, device=device)
         memory._index, memory.left_out = index, _left_out(path, notes)
         return memory
 
@@ -153,31 +165,37 @@ class SmaMemory:
     def retrieve(self, query: Query, k: int) -> list[Retrieved]:
         """Returns at most ``k`` hits, best first, scores in bits. Nothing usable in the query gives an empty list.
 
+        Args:
+            query: what to look for, by its term ids.
+            k: most hits wanted, 1 or more.
+
         Raises:
             QueryError: ``k`` is not a whole number above 0, or the query's ids are no collection of strings.
         """
         return self.retrieve_many([query], k)[0]
 
     def retrieve_many(self, queries: Sequence[Query], k: int) -> list[list[Retrieved]]:
-        """Returns for each query what ``retrieve`` returns for it alone; the queries share the work.
+        """Returns for each query what ``retrieve`` returns for it alone, in their order; the queries share the work.
+
+        Args:
+            queries: what to look for; one with nothing usable gets an empty list.
+            k: most hits wanted for each, 1 or more.
 
         Raises:
             QueryError: ``k`` is not a whole number above 0, or a query's ids are no collection of strings.
         """
-        places = min(check_k(k), len(self))
+        check_k(k)
         encoded = [self.encode(query) for query in queries]
         asked = [i for i, query in enumerate(encoded) if why_abstain(self._index, query) is None]
-        found: list[list[Retrieved]] = [[] for _ in queries]
         batch = CaseBatch.from_functors([""] * len(asked), [encoded[i].present for i in asked])
-        for block in open_blocks(self._index, batch, choose(self._backend)[1]) if asked else ():
-            tops = block.top(places)
-            for row, number in enumerate(block.numbers.tolist()):
-                query = encoded[asked[number]]
-                for place in range(int((tops.cases[row] >= 0).sum())):
-                    case, score = int(tops.cases[row, place]), int(tops.scores[row, place])
-                    account = explain(self._index, query.present, query.excluded, case, block.table)
-                    hit = Retrieved(self._index.keys[case], to_bits(score), confidence(account.explained), place + 1)
-                    found[asked[number]].append(hit)
+        backend, device = self._asked
+        hits = self._index.retrieve(batch, k, backend=backend, device=device, mappings=True)
+        assert hits.mappings is not None
+        found: list[list[Retrieved]] = [[] for _ in queries]
+        for row, place in np.argwhere(hits.rank > 0).tolist():
+            share = confidence(float(hits.mappings.explained[row, place]))
+            hit = Retrieved(hits.keys[row, place], to_bits(int(hits.score_q[row, place])), share, place + 1)
+            found[asked[row]].append(hit)
         return found
 
     def novelty(self, query: Query) -> float:

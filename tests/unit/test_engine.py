@@ -43,7 +43,15 @@ def test_best_hit_with_its_account(engine: Engine) -> None:
         "frequency": {"low": 3 / 7, "high": 3 / 7, "affected": 3, "examined": 7},
     }
     assert best["score_bits"] == 1 + sum(p["bits"] for p in best["mapping"])
-    assert best["attributes"] == {"inheritance": ["HP:9940000"]}
+    assert best["attributes"] == {
+        "source": ["OMIM"],
+        "date": ["2026-01-01"],
+        "reference": ["PMID:990"],
+        "evidence": ["PCS"],
+        "inheritance": ["HP:9940000"],
+    }
+    assert answer["names"]["HP:9940000"] == "Toy inheritance"
+    assert answer["restriction"] is None
     assert answer["names"]["HP:9910110"] == "Spider fingers"
     assert any("medical device" in note for note in answer["notes"])
     assert answer["records"]["cases"] == 6
