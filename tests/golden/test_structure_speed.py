@@ -26,9 +26,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def fields(value: object) -> object:
-    """The names in a record, whatever the figures; what is left out where the published system is not installed."""
+    """The names in a record, whatever the figures; what is left out where something beside us is not installed."""
     if isinstance(value, dict):
-        return {k: fields(v) for k, v in sorted(value.items()) if k != "published"}
+        return {k: fields(v) for k, v in sorted(value.items()) if k not in {"published", "compiled"}}
     return [fields(value[0])] if isinstance(value, list) else None
 
 
@@ -43,6 +43,10 @@ def test_a_tiny_run_has_the_fields_of_the_record(capsys: pytest.CaptureFixture[s
         assert row["proved"] == row["pairs"] == 2
         assert row["greatest_gap"] == 0
         assert row["cpu_ms"]["p95"] >= row["cpu_ms"]["median"] > 0
+        assert (row["compiled"] is None) == (importlib.util.find_spec("numba") is None)
+        if row["compiled"]:
+            assert row["compiled"].keys() == RECORD["rows"][0]["compiled"].keys()
+            assert row["compiled"]["pairs_per_cpu_s"] > 0
         assert (row["published"] is None) == (importlib.util.find_spec("sma") is None)
         if row["published"]:
             assert row["published"]["above_ours"] == 0
@@ -62,6 +66,22 @@ def test_the_page_shows_the_record(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown[0] == structure.table(RECORD) + "\n"
     record = REPOSITORY / "docs" / "measured" / "structure-reference.json"
     assert run(capsys, "--table", str(record)) == shown[0]
+
+
+def test_the_page_shows_what_greater_budgets_prove(capsys: pytest.CaptureFixture[str]) -> None:
+    for package in ("ortools", "numba"):
+        pytest.importorskip(package, reason=f"{package} is not installed; the extra bench brings it")
+    from sma_gpu.bench import structure_budgets
+
+    record = REPOSITORY / "docs" / "measured" / "structure-budgets.json"
+    structure_budgets.main(["--table", str(record)])
+    assert capsys.readouterr().out in PAGE
+    structure_budgets.main(["--pairs", "2", "--sizes", "8", "--nodes", "0", "2000", "--effort", "1"])
+    found = json.loads(capsys.readouterr().out)
+    assert fields(found) == fields(json.loads(record.read_text(encoding="utf-8")))
+    for row in found["rows"]:
+        assert row["nodes"] == 0 or row["proved"] == row["agreed"] == 2
+    assert any(row["greatest_gap"] for row in found["rows"])
 
 
 def test_the_page_says_how_the_record_was_made() -> None:

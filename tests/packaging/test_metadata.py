@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-EXTRAS = {"cpu", "torch", "cuda", "hpo", "cyber", "bench", "notebooks", "dev"}
+EXTRAS = {"cpu", "torch", "cuda", "hpo", "cyber", "owl", "frames", "pheval", "bench", "peers", "notebooks", "dev"}
 # What the design names; each needs a role or the reason why another package took its place.
 NAMED_PACKAGES = (
     "torch", "torch-scatter", "cupy", "numpy", "pronto", "rdflib", "stix2", "faiss-gpu", "sentence-transformers",
@@ -79,7 +79,7 @@ def test_extras_that_make_installs_bring_no_torch() -> None:
     extras = setup_constant("EXTRAS")
     assert isinstance(extras, dict)
     assert set(extras) == EXTRAS
-    for extra in ("hpo", "bench", "dev", "cyber", "cpu", "notebooks"):
+    for extra in ("hpo", "bench", "dev", "cyber", "cpu", "frames", "owl", "notebooks"):
         assert not [line for line in extras[extra] if re.match(r"torch|triton|cupy|sentence", line)], extra
 
 
