@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .growth import CURVES, threads_text
-from .speed_table import ALIGNED_A_PLACE, few_text, per_entry, rate_text, times_text, versions_text
+from .speed_table import ALIGNED_A_PLACE, few_text, rate_text, sizes_text, times_text, versions_text
 
 __all__ = ["main", "page", "readme_table", "records"]
 
@@ -165,7 +165,7 @@ def _workload(record: dict[str, Any]) -> str:
         f"- One query, warm: {single['mappings']['median']:.3f} CPU ms with mappings (99th percentile "
         f"{single['mappings']['p99']:.3f}), {single['scores']['median']:.3f} without."
     )
-    lines += [f"- {line[0].upper()}{line[1:]}." for line in per_entry(record)]
+    lines += [f"- {line[0].upper()}{line[1:]}." for line in sizes_text(record)]
     lines += [f"- {arm['name']}: {arm['note']}." for arm in record["arms"] if arm["note"]]
     lines += [f"- {arm['name']}: not the same hits twice." for arm in record["arms"] if arm["same_twice"] is False]
     lines += [f"- {row['name']}: {row['reason']}." for row in record["not_run"]]

@@ -8,8 +8,8 @@ __all__ = [
     "ALIGNED_A_PLACE",
     "bars",
     "few_text",
-    "per_entry",
     "rate_text",
+    "sizes_text",
     "speed_text",
     "times_text",
     "versions_text",
@@ -90,7 +90,7 @@ def speed_text(record: dict[str, Any]) -> str:
     )]  # fmt: skip
     if "explained_answer_ms" in record:
         lines.append(f"a whole answer with evidence and inferences: {record['explained_answer_ms']:.2f} CPU ms")
-    lines += per_entry(record)
+    lines += sizes_text(record)
     lines += ["", "cases aligned for a proof, at N = " + f"{load['cases']:,}"]
     lines += [
         f"  {row['normalisation']:10} {row['credit']:9} median {row['median']:,.0f}, p90 {row['p90']:,.0f}, "
@@ -105,14 +105,19 @@ def speed_text(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def per_entry(record: dict[str, Any]) -> list[str]:
-    """Returns ours and the same lists under BM25, for a query and for each list entry added."""
+def sizes_text(record: dict[str, Any]) -> list[str]:
+    """Returns bytes a case; and ours and the same lists under BM25, for a query and for each list entry added."""
     added = {"certified scores": record["facts"]["entries_added"]}
     added |= {arm["name"]: arm["entries_added"] for arm in record["arms"] if "entries_added" in arm}
     rates = {arm["name"]: arm["queries_per_cpu_s"] for arm in record["arms"]}
+    facts = record["facts"]
     return [
-        f"{name}: {many:,.0f} list entries a query, {many * rates[name] / 1e6:,.0f} M of them a CPU second"
-        for name, many in added.items()
+        f"an index takes {facts['index_bytes_a_case']:,.0f} bytes a case, keys and ontology apart, and its "
+        f"{facts['lists']} lists {facts['list_bytes_a_case']:,.0f} more",
+        *(
+            f"{name}: {many:,.0f} list entries a query, {many * rates[name] / 1e6:,.0f} M of them a CPU second"
+            for name, many in added.items()
+        ),
     ]
 
 

@@ -144,13 +144,18 @@ def table(record: dict[str, Any]) -> str:
     lines = [f"| {' | '.join(head)} |", f"| --- |{' --: |' * (len(head) - 1)}"]
     for row in record["rows"]:
         cells = [
-            f"{row['family']} {row['size']}", f"{row['nodes']:,}", f"{row['cpu_ms']:,.0f}" if row["cpu_ms"] >= 100 else f"{row['cpu_ms']:.3g}",
+            f"{row['family']} {row['size']}", f"{row['nodes']:,}", _short(row["cpu_ms"]),
             f"{row['sure']} of {row['pairs']}",
             f"{row['proved']} of {row['pairs']}", f"{row['agreed']} of {row['pairs']}",
             f"{100 * row['greatest_gap']:.3g} %", _missing(row), f"{row['unknown']}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _short(number: float) -> str:
+    """Returns three leading digits, or all before the point."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _missing(row: dict[str, Any]) -> str:

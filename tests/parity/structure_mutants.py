@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
