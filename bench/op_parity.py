@@ -60,7 +60,8 @@ def serving(backend: str, device: str) -> tuple[dict[str, Ops], dict[str, str]]:
         raise BackendUnavailable(
             f"a backend to compare with the reference on device {device}",
             "; ".join(f"{name}: {why}" for name, why in lacking.items()),
-            "Run: pip install 'sma_gpu[cpu]', or name one with --backend to hear what it needs.",
+            "Name one with --backend to hear what it needs"
+            + (", or use --device cpu." if device == "cuda" else ", or run: pip install 'sma_gpu[cpu]'."),
         )
     return able, lacking
 

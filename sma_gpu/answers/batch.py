@@ -24,8 +24,8 @@ from .engine import Engine
 from .restriction import Restriction
 
 __all__ = [
-    "BatchOutcome", "answer_lines", "check_place", "line_text", "read_lines", "remove_lines", "run_fingerprints",
-    "write_batch", "write_lines",
+    "BatchOutcome", "answer_lines", "check_place", "line_text", "read_lines", "remove_lines", "replaces",
+    "run_fingerprints", "write_batch", "write_lines",
 ]  # fmt: skip
 
 RUN_SCHEMA = "sma-gpu/run/1"
@@ -160,14 +160,19 @@ def check_place(out: Path, given: str) -> None:
     found = ""
     if out.exists() and not out.is_file():
         found = "that is no regular file"
-    elif any(_is_input(path, given) for path in (out, _run_file(out), _part(_run_file(out)))):
-        found = "that is the input itself, or the file beside it that says what a batch was made from"
+    elif replaces(out, given):
+        found = "that is the input itself, or a batch there would write over the input"
     elif os.path.isdir(given) and Path(given).resolve() in out.resolve().parents:
         found = f"that lies in the folder {given}, whose files are the input"
     elif not out.parent.is_dir():
         found = f"there is no folder {out.parent}"
     if found:
         raise QueryError(f"write the batch to {out}", found, "Give the path of a new file, or of an earlier batch.")
+
+
+def replaces(out: Path, other: str) -> bool:
+    """Returns whether a batch to ``out`` would write over the file ``other``; ``-`` stands for standard input."""
+    return any(_is_input(path, other) for path in _written(out))
 
 
 def run_fingerprints(
@@ -250,6 +255,11 @@ def _run_file(out: Path) -> Path:
 
 def _part(path: Path) -> Path:
     return path.with_name(path.name + ".part")
+
+
+def _written(out: Path) -> tuple[Path, ...]:
+    """Returns all files that a batch to ``out`` may write."""
+    return (out, _part(out), _run_file(out), _part(_run_file(out)))
 
 
 def _is_input(path: Path, given: str) -> bool:

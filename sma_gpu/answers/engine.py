@@ -19,7 +19,7 @@ from ..ops import choose
 from ..ops.registry import AUTO
 from ..retrieval import OpenQuery, check_k, explain, open_blocks
 from ..retrieval.block import QueryBlock
-from ..retrieval.mappings import map_hits
+from ..retrieval.mappings import map_block
 from ..retrieval.ties import count_ties
 from ..scoring import Dials
 from ..trust import NOTHING_FITS, Abstention, novelty, why_abstain
@@ -175,8 +175,7 @@ class Engine(IndexedDomain):
             tops = taken.tops
             ties = count_ties(block, tops)
             cases = tops.cases.astype(np.int32)
-            compiled = self.backend == "cpu" or None
-            mappings = map_hits(self.index, block.batch.take(block.numbers), cases, compiled=compiled)
+            mappings = map_block(block, cases, self.backend)
             for row, number in enumerate(block.numbers.tolist()):
                 query = queries[number]
                 hits = []

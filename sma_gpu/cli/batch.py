@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..answers.batch import answer_lines, check_place, line_text, read_lines, remove_lines, write_batch, write_lines
+from ..answers.batch import (
+    answer_lines,
+    check_place,
+    line_text,
+    read_lines,
+    remove_lines,
+    replaces,
+    write_batch,
+    write_lines,
+)
 from ..answers.comparison import asking_again, compare_batches
 from ..answers.comparison_lines import read_earlier
 from ..answers.comparison_text import batch_comparison_text
@@ -104,9 +112,8 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:
 def _check(place: Path, arguments: argparse.Namespace) -> None:
     """Refuses a place that is that of the input, or of what is compared with."""
     check_place(place, arguments.input)
-    there = bool(arguments.compare) and place.exists() and os.path.exists(arguments.compare)
-    if there and place.samefile(arguments.compare):
-        asked, found = f"write the batch to {place}", "these are the answers to compare with"
+    if arguments.compare and replaces(place, arguments.compare):
+        asked, found = f"write the batch to {place}", "that would replace the answers to compare with"
         raise QueryError(asked, found, "Give the path of a new file.")
 
 

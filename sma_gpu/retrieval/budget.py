@@ -1,8 +1,9 @@
 """How much memory a batch works with, and how it is cut so that this stays within a limit.
 
 What is counted is what a call makes and drops: tables and lists for its queries, and the blocks in which they are
-answered. What it returns, what is kept with the corpus, and the search for mappings of cases with structure are not.
-Estimates are upper ones.
+answered. What it returns, what is kept with the corpus, and the search for mappings of cases with structure are not;
+nor is, once more, what it returns of mappings, which are found block by block and then put together. Estimates are
+upper ones.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ LongArray = npt.NDArray[np.int64]
 _BLOCK_CELLS = 1 << 22  # bounds held at a time where nothing else is said; changes memory, never an answer
 _CELL_BYTES = 32  # of a bound while a block is answered: it, its sums in int64, a mask, what selects from them
 _PLACE_BYTES = 64  # of a place among the hits of a query, while it is found
+_MAPPED_BYTES = 128  # of a statement of a query at one place, while its mapping is found
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,15 @@ class Plan:
     spare_bytes: int | None
 
 
-def plan_batch(corpus: Corpus, batch: CaseBatch, ops: Ops, places: int = 1, max_bytes: int | None = None) -> Plan:
+def plan_batch(
+    corpus: Corpus,
+    batch: CaseBatch,
+    ops: Ops,
+    places: int = 1,
+    max_bytes: int | None = None,
+    *,
+    mappings: bool = False,
+) -> Plan:
     """Returns how a batch is cut.
 
     Args:
@@ -50,6 +60,7 @@ def plan_batch(corpus: Corpus, batch: CaseBatch, ops: Ops, places: int = 1, max_
         ops: what will answer them.
         places: hits wanted of each.
         max_bytes: what the call may work with; as much as is quick where it is None.
+        mappings: whether hits are mapped too.
 
     Raises:
         QueryError: ``max_bytes`` is not a whole number above 0.
@@ -63,8 +74,8 @@ def plan_batch(corpus: Corpus, batch: CaseBatch, ops: Ops, places: int = 1, max_
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int | np.integer) or max_bytes < 1:
         raise QueryError(f"max_bytes = {max_bytes!r}", "it must be a whole number above 0", "Give a number of bytes.")
     fixed = ops.scratch_bytes(cases) if querywise and isinstance(ops, QuerywiseOps) else 0
-    each = places * _PLACE_BYTES + (0 if querywise else cases * _CELL_BYTES)
-    lists = _list_bytes(corpus, batch, ops)
+    each = max(places, 1) * _PLACE_BYTES + (0 if querywise else cases * _CELL_BYTES)
+    lists = _list_bytes(corpus, batch, ops) + batch.ptr * (places * _MAPPED_BYTES if mappings else 0)
     least = fixed + each + int((lists[1:] - lists[:-1]).max(initial=0))
     if least > max_bytes:
         raise CapacityError(

@@ -6,6 +6,7 @@ who have numba; it pays where hits are many.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -16,10 +17,11 @@ from ..cases import CaseBatch
 from ..errors import CaseError
 from ..lattice.arrays import expand_spans
 from ..scoring import PairTable
+from .block import QueryBlock
 from .corpus import Corpus
 from .explain import Pairing, canonical_matching
 
-__all__ = ["Mappings", "check_flat", "map_hits"]
+__all__ = ["Mappings", "check_flat", "map_block", "map_hits"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -55,6 +57,16 @@ class Mappings:
     def __len__(self) -> int:
         return len(self.query)
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Mappings]) -> Mappings:
+        """Returns the mappings of all ``parts``, one or more, each of some queries and all of as many places."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = np.concatenate([np.diff(part.ptr) for part in parts])
+        names = ("query", "stored", "via", "distance", "value_q", "explained")
+        columns = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]), *columns)
+
     def of(self, query: int, place: int) -> slice:
         """Returns where the pairs of one hit stand."""
         at = query * self.explained.shape[1] + place
@@ -82,18 +94,32 @@ def check_flat(corpus: Corpus, batch: CaseBatch) -> None:
         )
 
 
-def map_hits(corpus: Corpus, batch: CaseBatch, cases: IntArray, *, compiled: bool | None = None) -> Mappings:
+def map_block(block: QueryBlock, cases: IntArray, backend: str) -> Mappings:
+    """Returns the mappings of the hits ``cases`` int32 ``[B, K]`` of a block of flat queries that ``backend`` found."""
+    batch = block.batch.take(block.numbers)
+    return map_hits(block.corpus, batch, cases, table=block.table, compiled=backend == "cpu" or None)
+
+
+def map_hits(
+    corpus: Corpus,
+    batch: CaseBatch,
+    cases: IntArray,
+    *,
+    table: PairTable | None = None,
+    compiled: bool | None = None,
+) -> Mappings:
     """Returns the mappings of the hits of a batch.
 
     Args:
         corpus: the stored cases, flat ones.
         batch: the queries, flat ones.
         cases: int32 ``[B, K]``, numbers of the hits, -1 where there is none.
+        table: values of pairs, where they are at hand; it holds a row for each functor of the queries.
         compiled: whether by the compiled form; where it is None, if numba is there and hits are many.
     """
     if compiled is None:
         compiled = int((cases >= 0).sum()) >= _WORTH_COMPILING and find_spec("numba") is not None
-    table = corpus.table_for(batch.functors)
+    table = corpus.table_for(batch.functors) if table is None else table
     rows = table.rows_of(batch.functors)
     entry = (_entries_compiled if compiled else _entries)(corpus, batch, cases, table, rows)
 

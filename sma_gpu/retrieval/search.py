@@ -19,7 +19,7 @@ from .block import QueryBlock
 from .budget import Plan, plan_batch
 from .corpus import Corpus
 from .hits import Hits
-from .mappings import check_flat, map_hits
+from .mappings import Mappings, check_flat, map_block, map_hits
 from .self_scores import own_values, self_scores
 
 __all__ = ["OpenQuery", "Standing", "Top", "check_k", "open_blocks", "open_query", "retrieve"]
@@ -156,13 +156,6 @@ class OpenQuery:
         aligned = int(((bound_keys > key) | ((bound_keys == key) & (tie_rank[able] <= tie_rank[case]))).sum())
         return Standing(int(score[0]), key, 1 + before, int((keys == key).sum()) - 1, aligned)
 
-    def ties(self, rank_keys: LongArray) -> list[int]:
-        """Returns, for each rank key that a hit has, how many other cases of the whole index have it too."""
-        if not len(rank_keys):
-            return []
-        _, keys = self._down_to(int(rank_keys.min()))
-        return [int((keys == key).sum()) - 1 for key in rank_keys]
-
     def _keys(self, scores: LongArray, cases: LongArray) -> LongArray:
         return self.block.keys(np.zeros(len(cases), np.int64), cases, scores)
 
@@ -230,7 +223,8 @@ def retrieve(
     scores, limits, rank_keys = (np.zeros((len(batch), places), np.int64) for _ in range(3))
     aligned = np.zeros(len(batch), np.int64)
     certified = np.ones(len(batch), np.bool_)  # without a case there is nothing to prove
-    plan = plan_batch(*_spelled_alike(corpus, batch), ops, places, max_bytes)
+    plan = plan_batch(*_spelled_alike(corpus, batch), ops, places, max_bytes, mappings=mappings)
+    mapped: list[Mappings] = []
     wanted = _wanted(among, len(batch), len(corpus))
     for start in range(0, len(batch), plan.part) if places else ():
         whole = plan.part >= len(batch)
@@ -240,11 +234,15 @@ def retrieve(
             at, found = start + block.numbers, block.top(places)
             cases[at], scores[at], limits[at] = found.cases, found.scores, found.limits
             rank_keys[at], aligned[at], certified[at] = found.rank_keys, found.aligned, found.certified
+            if mappings:
+                mapped.append(map_block(block, cases[at], name))
     rank = np.where(cases >= 0, np.arange(1, places + 1, dtype=np.int32), np.int32(0))
-    mapped = map_hits(corpus, batch, cases, compiled=name == "cpu" or None) if mappings else None
+    if mappings and not mapped:  # there was no block
+        mapped.append(map_hits(corpus, batch, cases, compiled=False))
     return Hits(
-        batch.keys, corpus.key_column[cases], cases, scores, limits, rank_keys, rank, certified, aligned, name, mapped
-    )
+        batch.keys, corpus.key_column[cases], cases, scores, limits, rank_keys, rank, certified, aligned, name,
+        Mappings.concatenate(mapped) if mapped else None,
+    )  # fmt: skip
 
 
 def check_k(k: int) -> int:

@@ -82,6 +82,15 @@ def test_what_is_asked_for_and_cannot_serve_fails_in_words(
     assert not out.exists()
 
 
+@no_gpu
+def test_who_asks_for_a_gpu_that_is_not_there_is_not_told_to_install_what_works_on_cpus(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ops", "parity", "--device", "cuda"]) == 3
+    told = capsys.readouterr().err
+    assert "sma_gpu[cpu]" not in told and "use --device cpu" in told
+
+
 def test_the_reference_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", "parity", "--backend", "reference"]) == 2
     assert "what the others are compared with" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from strategies import pack, random_declared, random_nested_case, random_world
 
-from sma_gpu import CaseBatch, Hits, Index, mount, ontology_from_parents
+from sma_gpu import CaseBatch, Dials, Hits, Index, mount, ontology_from_parents
 from sma_gpu.errors import BackendUnavailable, CapacityError, QueryError
 from sma_gpu.ops import FoldedLists, PostingLists, choose
 from sma_gpu.retrieval import corpus
@@ -35,10 +35,10 @@ def anew(index: Index) -> Index:
     return Index.build(index.cases, index.mounted, index.dials)
 
 
-def least(index: Index, batch: CaseBatch, backend: str, k: int) -> int:
+def least(index: Index, batch: CaseBatch, backend: str, k: int, *, mappings: bool = False) -> int:
     """Returns the least limit, out of the words that refuse less."""
     with pytest.raises(CapacityError, match="max_bytes") as refused:
-        index.retrieve(batch, k, backend=backend, max_bytes=1)
+        index.retrieve(batch, k, backend=backend, max_bytes=1, mappings=mappings)
     return int(str(refused.value).split("Give max_bytes = ")[1].split()[0])
 
 
@@ -76,6 +76,31 @@ def test_memory_stays_within_the_limit(backend: str) -> None:
     assert peaks[0] < peaks[-1]  # and it is used
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_mappings_stay_within_the_limit_too_and_are_the_same(backend: str) -> None:
+    rng = np.random.default_rng(101)
+    made = random_world(rng, terms=3000, cases=6000, size=12)
+    mounted = made.mounted()
+    index = Index.build(made.batch(mounted), mounted, Dials(delta=4))
+    ids = mounted.ontology.ids
+    batch = pack(mounted, {f"q{i}": [ids[t] for t in rng.choice(3000, 8, replace=False)] for i in range(200)})
+    low = least(index, batch, backend, 5, mappings=True)
+    wanted = index.retrieve(batch, 5, backend=backend, mappings=True).mappings
+    assert wanted is not None
+    fresh = anew(index)
+    fresh.retrieve(batch.take([1]), 5, backend=backend, max_bytes=low, mappings=True)
+    tracemalloc.start()
+    found = fresh.retrieve(batch, 5, backend=backend, max_bytes=low, mappings=True).mappings
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found is not None
+    returned = 0
+    for field in fields(found):
+        np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name), err_msg=field.name)
+        returned += getattr(found, field.name).nbytes
+    assert peak <= low + 2 * returned + (1 << 16)  # the other arrays of the hits are small
+
+
 def test_the_table_of_all_functors_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     index, _ = world(300)
     wanted = index.pairs(np.arange(400))
@@ -107,6 +132,15 @@ def test_cases_with_structure_are_cut_too() -> None:
         wanted = index.retrieve(batch, 3, backend="reference")
         low = least(index, batch, "reference", 3)
         same_hits(index.retrieve(batch, 3, backend="reference", max_bytes=low), wanted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_index_without_cases_answers_within_a_limit(backend: str) -> None:
+    stored, batch = world(50)
+    index = Index.build(CaseBatch.from_functors([], []), stored.mounted)
+    for asked in (batch, batch.take([])):
+        hits = index.retrieve(asked, 5, backend=backend, max_bytes=1 << 30)
+        assert hits.cases.shape == (len(asked), 0) and hits.certified.all()
 
 
 @pytest.mark.parametrize("limit", [0, -5, 1.5, True, "1GB"])

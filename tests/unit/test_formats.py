@@ -240,6 +240,24 @@ def test_an_input_is_never_written_over(folder: str, patients: Path, capsys: pyt
     assert patients.read_bytes() == before
 
 
+@pytest.mark.parametrize("form", ["tsv", "text"])
+def test_an_input_named_like_a_file_that_is_written_aside_stays(
+    folder: str, patients: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    given, other = tmp_path / "ranked.part", tmp_path / "other.jsonl"
+    given.write_bytes(patients.read_bytes())
+    assert main(["batch", folder, str(given), "-f", form, "-o", str(tmp_path / "ranked")]) == 2
+    assert "that is the input itself, or a batch there would write over the input" in capsys.readouterr().err
+    assert given.read_bytes() == patients.read_bytes()
+    assert main(["batch", folder, str(patients), "-o", str(other)]) == 4
+    earlier = other.read_bytes()
+    given.write_bytes(earlier)
+    words = ["batch", folder, str(patients), "--compare", str(given), "-f", form, "-o", str(tmp_path / "ranked")]
+    assert main(words) == 2  # under --compare, text is a form of the comparison, and the answers are lines of JSON
+    assert "the answers to compare with" in capsys.readouterr().err
+    assert given.read_bytes() == earlier
+
+
 def test_parquet_has_the_columns_of_tsv_with_their_types(folder: str, patients: Path, tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow writes Parquet")
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow writes Parquet")
