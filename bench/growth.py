@@ -24,6 +24,8 @@ from .chart import chart
 from .machine import Clock, environment
 from .peers.protocol import Sets
 from .processes import Process
+from .speed import differing
+from .speed_table import red_text
 from .synthetic_cases import synthetic_cases, w1_queries
 from .workloads import Workload, make_workload, world_of
 
@@ -47,17 +49,21 @@ CURVES = {  # what each is drawn over
 _COMMON_SIZE = 12_679  # cases of all curves but the first
 _QUERIES, _CELLS = 1000, 20_000_000  # of a batch: fewer where cases are many
 _BATCHES = 5
+_COMPARED = 100  # queries whose hits are held against those of the reference first
 _WHOLE_CORES = 1.8  # where two threads get less than so many cores, they tell nothing of two threads
 _SORTED = 1 << 23
 
 
 def growth_record(seed: int, *, quick: bool = False) -> dict[str, Any]:
-    """Returns the curves as a plain object.
+    """Returns the curves as a plain object; without any where parity with the reference is red.
 
     Raises:
         DataMissing: the files of the domain ``medicine`` are not on this machine.
     """
     workload = make_workload("w1", seed)
+    differ, _ = differing(workload, min(_COMPARED, len(workload.queries)))
+    if differ:
+        return {"schema": SCHEMA, "seed": seed, "quick": quick, "green": False, "differing": differ}
     points: dict[str, list[dict[str, Any]]] = {name: [] for name in CURVES}
     for curve, at, cases, queries, dials, k in _points(workload, seed, quick=quick):
         points[curve].append({"at": at, **_measured(workload, cases, queries, dials, k, 1)})
@@ -67,6 +73,7 @@ def growth_record(seed: int, *, quick: bool = False) -> dict[str, Any]:
         "schema": SCHEMA,
         "seed": seed,
         "quick": quick,
+        "green": True,
         "ontology": workload.domain.mounted.ontology.label,
         "cases_unless_told": _COMMON_SIZE,
         "curves": points,
@@ -77,6 +84,8 @@ def growth_record(seed: int, *, quick: bool = False) -> dict[str, Any]:
 
 def growth_text(record: dict[str, Any]) -> str:
     """Returns the curves as text."""
+    if not record["green"]:
+        return red_text(record["differing"])
     lines = []
     for name, points in record["curves"].items():
         lines.append(f"CPU ms a query, by {CURVES[name]}")

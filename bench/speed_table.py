@@ -9,6 +9,7 @@ __all__ = [
     "bars",
     "few_text",
     "rate_text",
+    "red_text",
     "sizes_text",
     "speed_text",
     "times_text",
@@ -46,8 +47,7 @@ def speed_text(record: dict[str, Any]) -> str:
         *load["notes"],
     ]
     if not record["green"]:
-        lines.append(f"parity is RED: {', '.join(record['differing'])} differ from the reference; no speed")
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" + red_text(record["differing"])
     lines += ["parity with the reference: green", ""]
     head = (
         "arm",
@@ -103,6 +103,11 @@ def speed_text(record: dict[str, Any]) -> str:
         for bar in record["bars"]
     ]
     return "\n".join(lines) + "\n"
+
+
+def red_text(differing: list[str]) -> str:
+    """Returns what stands in the place of speeds where arrays are not those of the reference."""
+    return f"parity is RED: {', '.join(differing)} differ from the reference; no speed\n"
 
 
 def sizes_text(record: dict[str, Any]) -> list[str]:

@@ -50,9 +50,10 @@ def speed(arguments: argparse.Namespace) -> int:
         from ..bench.growth import growth_record, growth_text, write_plots
 
         record = growth_record(arguments.seed, quick=arguments.quick)
-        write_plots(record, arguments.plots)
+        if record["green"]:
+            write_plots(record, arguments.plots)
         give(arguments, record, lambda: growth_text(record))
-        return 0
+        return 0 if record["green"] else 1
     from ..bench.speed import speed_record
     from ..bench.speed_table import speed_text
 

@@ -87,10 +87,11 @@ def test_the_whole_run_on_a_small_domain(data: Path, tmp_path: Path, capsys: pyt
 
 @pytest.mark.parametrize("op", ["accumulate", "assign"])
 def test_red_parity_prints_no_speed_and_exits_1(
-    op: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    op: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mutate(monkeypatch, op)
     monkeypatch.setattr(speed, "Process", None)  # nothing is even started
+    monkeypatch.setattr(growth, "Process", None)
     assert main(["bench", "speed", "--quick", "--peers", "none"]) == 1
     shown = capsys.readouterr().out
     assert "parity is RED" in shown
@@ -99,6 +100,9 @@ def test_red_parity_prints_no_speed_and_exits_1(
     record = json.loads(capsys.readouterr().out)
     assert not {"arms", "single_query_ms", "explained_answer_ms", "aligned"} & record.keys()
     assert record["differing"]
+    assert main(["bench", "speed", "--quick", "--plots", str(tmp_path / "plots"), "--json"]) == 1
+    assert "curves" not in json.loads(capsys.readouterr().out)
+    assert not (tmp_path / "plots").exists()
 
 
 def measured(rate: float, selection: float, single: float, workload: str = "w1") -> dict[str, Any]:
