@@ -204,7 +204,10 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
 
 
 def _sample_note(manifest: Manifest) -> str:
-    return f"this is an answer on a small bundled sample, not on {manifest.title}: {how_to_get(manifest)}"
+    return (
+        f"this is an answer on a small bundled sample, not on {manifest.title}; it knows few terms, "
+        f"{manifest.example} among them: {how_to_get(manifest)}"
+    )
 
 
 def how_to_get(manifest: Manifest) -> str:

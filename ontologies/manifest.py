@@ -125,6 +125,7 @@ class Manifest:
         parent_names: a term is shown behind the name of its parent, since two terms may share a name.
         paths: an answer shows the way from the top down to every term, since a name says little without it.
         spelling: name of the way in which ids are written in this field, where people write them in several.
+        example: ids that the bundled sample answers, for who asks it for terms that it lacks; empty without a sample.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Manifest:
     facet_name: str = ""
     paths: bool = False
     spelling: str = ""
+    example: str = ""
 
     def is_aside(self, term: str) -> bool:
         """Returns whether no record can have ``term``."""

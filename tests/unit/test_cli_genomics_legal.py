@@ -161,3 +161,12 @@ def test_a_query_from_python() -> None:
     assert engine.ids(encoded.present) == ["G06F3/0412"]
     assert engine.ids(encoded.excluded) == ["H04B1/38"]
     assert [change.asked for change in encoded.changed] == ["g06f 3/0412", "H04B 1/38"]
+
+
+@pytest.mark.parametrize("domain", [m.domain for m in manifests().values() if m.records.sample])
+def test_a_sample_answers_the_terms_that_its_note_names(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    terms = manifests()[domain].example
+    answer = asked(capsys, "query", domain, *terms.split())
+    assert answer["hits"]
+    assert answer["query"]["left_out"] == []
+    assert any(terms in note for note in answer["notes"] if "small bundled sample" in note)
