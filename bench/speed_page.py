@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .growth import CURVES, threads_text
-from .speed_table import ALIGNED_A_PLACE, few_text, rate_text, sizes_text, times_text, versions_text
+from .speed_table import ALIGNED_A_PLACE, arm_cells, few_text, rate_text, sizes_text, versions_text
 
 __all__ = ["main", "page", "readme_table", "records"]
 
@@ -145,14 +145,7 @@ def _workload(record: dict[str, Any]) -> str:
             ("---", *["--:"] * 10),
             *(
                 (
-                    arm["name"],
-                    rate_text(arm["queries_per_cpu_s"]),
-                    f"{arm['pairs_per_cpu_s'] / 1e6:,.2f} M",
-                    times_text(arm["ours_times_as_fast"]),
-                    f"{arm['build_cpu_s']:,.2f}",
-                    "" if arm["first_batch_cpu_s"] is None else f"{arm['first_batch_cpu_s']:,.2f}",
-                    f"{arm['peak_memory_mb']:,.0f}",
-                    *(f"{arm[f'top{n}']:.3f}" for n in (1, 5, 10)),
+                    *arm_cells(arm, ""),
                     f"{arm['queries_a_round']:,} x {arm['rounds']}",
                 )
                 for arm in record["arms"]

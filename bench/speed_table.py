@@ -6,13 +6,13 @@ from typing import Any
 
 __all__ = [
     "ALIGNED_A_PLACE",
+    "arm_cells",
     "bars",
     "few_text",
     "rate_text",
     "red_text",
     "sizes_text",
     "speed_text",
-    "times_text",
     "versions_text",
 ]
 
@@ -64,14 +64,7 @@ def speed_text(record: dict[str, Any]) -> str:
     )
     rows = [
         (
-            arm["name"],
-            rate_text(arm["queries_per_cpu_s"]),
-            f"{arm['pairs_per_cpu_s'] / 1e6:,.2f} M",
-            times_text(arm["ours_times_as_fast"]),
-            f"{arm['build_cpu_s']:,.2f}",
-            "-" if arm["first_batch_cpu_s"] is None else f"{arm['first_batch_cpu_s']:,.2f}",
-            f"{arm['peak_memory_mb']:,.0f}",
-            *(f"{arm[f'top{n}']:.3f}" for n in (1, 5, 10)),
+            *arm_cells(arm, "-"),
             f"{arm['queries_a_round']} x {arm['rounds']}",
         )
         for arm in record["arms"]
@@ -103,6 +96,21 @@ def speed_text(record: dict[str, Any]) -> str:
         for bar in record["bars"]
     ]
     return "\n".join(lines) + "\n"
+
+
+def arm_cells(arm: dict[str, Any], absent: str) -> tuple[str, ...]:
+    """Returns the cells of one arm from its name to its top 10; ``absent`` stands for what it does not have."""
+    first = arm["first_batch_cpu_s"]
+    return (
+        arm["name"],
+        rate_text(arm["queries_per_cpu_s"]),
+        f"{arm['pairs_per_cpu_s'] / 1e6:,.2f} M",
+        _times_text(arm["ours_times_as_fast"]),
+        f"{arm['build_cpu_s']:,.2f}",
+        absent if first is None else f"{first:,.2f}",
+        f"{arm['peak_memory_mb']:,.0f}",
+        *(f"{arm[name]:.3f}" for name in _TOPS),
+    )
 
 
 def red_text(differing: list[str]) -> str:
@@ -137,7 +145,7 @@ def few_text(record: dict[str, Any]) -> list[str]:
     ]
 
 
-def times_text(value: float) -> str:
+def _times_text(value: float) -> str:
     """Returns how many times as fast, in few digits."""
     return f"{value:,.0f} x" if value >= 100 else f"{value:.3g} x"
 
