@@ -14,20 +14,38 @@ __all__ = ["IndexItem", "LastingMemory", "Memory", "Query", "Retrieved"]
 
 @dataclass(frozen=True)
 class IndexItem:
-    """Something to remember: its key, its term ids, and a text for memories that read text."""
+    """Something to remember: its key, its term ids, and what some memories use beside them.
+
+    Attributes:
+        key: what a hit is called by.
+        term_ids: terms that hold of it.
+        text: for memories that read text.
+        meta: the caller's own; no memory looks at it.
+        excluded: terms known not to hold of it.
+        frequencies: for some of ``term_ids``, in which share of its instances the term holds, in (0, 1].
+    """
 
     key: str
     term_ids: Collection[str]
     text: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict)
+    excluded: Collection[str] = ()
+    frequencies: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Something to look for: term ids, and a text for memories that read text."""
+    """Something to look for.
+
+    Attributes:
+        term_ids: terms that hold.
+        text: for memories that read text.
+        excluded: terms that were looked for and do not hold.
+    """
 
     term_ids: Collection[str]
     text: str = ""
+    excluded: Collection[str] = ()
 
 
 @dataclass(frozen=True)

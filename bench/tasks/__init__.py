@@ -1,0 +1,1 @@
+"""What the arms are asked: one module for each family of tasks."""
