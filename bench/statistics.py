@@ -1,0 +1,120 @@
+"""Paired comparisons of two arms over the same questions: intervals, corrected p-values, effect sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Interval", "Resampled", "cliffs_delta", "holm", "macro_mean", "resampled", "win_tie_loss"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+DRAWS = 10_000
+_DRAWS_AT_ONCE = 500  # changes memory, never a draw
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A difference of means with its bootstrap interval and p-value.
+
+    Attributes:
+        difference: of the means of all questions.
+        low: lower end.
+        high: upper end.
+        p: two-sided, never 0: the observed case counts.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Differences between two arms under resampling of whole clusters.
+
+    Attributes:
+        difference: observed.
+        draws: float64 ``[10,000]``, sorted.
+    """
+
+    difference: float
+    draws: FloatArray
+
+    def interval(self, tests: int = 1, level: float = 0.95) -> Interval:
+        """Returns the percentile interval, simultaneous over ``tests`` comparisons (Bonferroni), and its p-value.
+
+        The p-value is that of one comparison; a family of them is corrected by ``holm``.
+        """
+        tail = (1.0 - level) / (2 * tests)
+        low, high = np.quantile(self.draws, [tail, 1.0 - tail])
+        fewer = min(int((self.draws <= 0).sum()), int((self.draws >= 0).sum()))
+        p = min(1.0, 2.0 * (fewer + 1) / (len(self.draws) + 1))
+        return Interval(self.difference, float(low), float(high), p)
+
+
+def resampled(
+    first: FloatArray, second: FloatArray, clusters: Sequence[str], seed: int, *, macro: bool = False
+) -> Resampled:
+    """Returns the bootstrap of the difference ``first - second`` of means over the same questions.
+
+    Whole clusters are drawn with replacement, as many as there are (Field and Welsh 2007), and both arms are judged on
+    the same draw.
+
+    Args:
+        first: float64 ``[Q]``.
+        second: float64 ``[Q]``.
+        clusters: names, ``Q`` of them.
+        seed: of the draws.
+        macro: the mean over clusters of each cluster's own mean, instead of the mean over questions.
+    """
+    names, where = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)
+    size = np.bincount(where, minlength=len(names)).astype(np.float64)
+    total = np.bincount(where, weights=first - second, minlength=len(names))
+    if macro:
+        total, size = total / size, np.ones(len(names))
+    generator = np.random.default_rng(seed)
+    draws = []
+    for start in range(0, DRAWS, _DRAWS_AT_ONCE):
+        count = min(_DRAWS_AT_ONCE, DRAWS - start)
+        taken = generator.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=count)
+        draws.append((taken * total).sum(axis=1) / (taken * size).sum(axis=1))
+    return Resampled(float(total.sum() / size.sum()), np.sort(np.concatenate(draws)))
+
+
+def macro_mean(values: FloatArray, clusters: Sequence[str]) -> float:
+    """Returns the mean over clusters of each cluster's mean."""
+    names, where = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)
+    if not len(names):
+        return float("nan")
+    return float((np.bincount(where, weights=values) / np.bincount(where)).mean())
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p-values corrected for all comparisons of a family (Holm 1979), in the given order."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected, greatest = [1.0] * len(p_values), 0.0
+    for place, number in enumerate(order):
+        greatest = max(greatest, min(1.0, (len(p_values) - place) * p_values[number]))
+        corrected[number] = greatest
+    return corrected
+
+
+def cliffs_delta(first: FloatArray, second: FloatArray) -> float:
+    """Returns how much oftener a value of ``first`` is above one of ``second`` than below, in [-1, 1] (Cliff 1993)."""
+    if not len(first) or not len(second):
+        return float("nan")
+    ordered = np.sort(second)
+    below = np.searchsorted(ordered, first, side="left").sum()
+    above = (len(second) - np.searchsorted(ordered, first, side="right")).sum()
+    return float((int(below) - int(above)) / (len(first) * len(second)))
+
+
+def win_tie_loss(first: FloatArray, second: FloatArray) -> tuple[int, int, int]:
+    """Returns on how many questions ``first`` is above, equal and below."""
+    return int((first > second).sum()), int((first == second).sum()), int((first < second).sum())
