@@ -88,8 +88,13 @@ class Sample:
         return macro_mean(values, self.clusters) if measure.startswith("macro_") else float(values.mean())
 
 
-def figures(sample: Sample) -> dict[str, Any]:
-    """Returns all figures of one sample, ready for JSON; None where a figure is not defined."""
+def figures(sample: Sample, *, novelty: bool = True) -> dict[str, Any]:
+    """Returns all figures of one sample, ready for JSON; None where a figure is not defined.
+
+    Args:
+        sample: questions as one arm answered them.
+        novelty: whether a question without a right item is novel; under a rule that leaves items out it need not be.
+    """
     known = sample.answerable
     found: dict[str, Any] = {
         "questions": len(sample),
@@ -106,7 +111,7 @@ def figures(sample: Sample) -> dict[str, Any]:
     confidence = np.nan_to_num(known.confidence, nan=-1.0)
     for measure in ("top1", "top5"):
         found[f"aurc_{measure}"] = _number(aurc(confidence, known.values(measure))) if sure else None
-    return found | {"novelty": _novelty(sample)}
+    return found | {"novelty": _novelty(sample) if novelty else None}
 
 
 def _novelty(sample: Sample) -> dict[str, Any] | None:

@@ -1,0 +1,86 @@
+"""The report of a run: every figure derived from its rows, losses and nulls by the same code as wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from .figures import Sample, compare_family, figures, strongest
+from .running import PLACES, Run
+from .suites import Family, Suite, Table
+from .tasks.task import STRICT
+
+__all__ = ["SCHEMA", "report_record"]
+
+SCHEMA = "sma-gpu/bench-report/1"
+
+
+def report_record(run: Run) -> dict[str, Any]:
+    """Returns the report, ready for JSON; nothing in it depends on when or where the run was made."""
+    return {
+        "schema": SCHEMA,
+        "suite": run.suite.name,
+        "words": run.suite.words,
+        "quick": run.quick,
+        "places": PLACES,
+        "bootstrap_seed": run.suite.seed,
+        "ours": run.suite.ours,
+        "controls": list(run.suite.controls),
+        "tables": [_table(run, table) for table in run.suite.tables if table.task in run.told],
+        "skipped": dict(sorted(run.skipped.items())),
+    }
+
+
+def _table(run: Run, table: Table) -> dict[str, Any]:
+    told = run.told[table.task]
+    cells = [cell for cell in run.cells if cell.task == table.task]
+    unavailable = {cell.arm: cell.unavailable for cell in cells if cell.unavailable}
+    names = [name for name in dict.fromkeys(cell.arm for cell in cells) if name not in unavailable]
+    rows = {name: run.of(table.task, name) for name in names}
+    rules = [rule for rule in table.rules if rule == STRICT or rule in told["rules"]]
+    parts = []
+    for rule in rules:
+        for slice_name in ("", *table.slices):
+            samples = {name: Sample.of(found, rule, slice_name) for name, found in rows.items()}
+            parts.append(
+                {
+                    "rule": rule,
+                    "slice": slice_name,
+                    "arms": {name: figures(sample, novelty=rule == STRICT) for name, sample in samples.items()},
+                }
+            )
+    return {
+        "task": table.task,
+        "words": told["words"],
+        "items": told["items"],
+        "counts": told["counts"],
+        "seeds": sorted({cell.seed for cell in cells}),
+        "parts": parts,
+        "families": [
+            found for family in table.families if (found := _family(run.suite, family, rows, rules)) is not None
+        ],
+        "rules_missing": [rule for rule in table.rules if rule not in rules],
+        "unavailable": unavailable,
+    }
+
+
+def _family(suite: Suite, family: Family, rows: Mapping[str, list[Any]], rules: list[str]) -> dict[str, Any] | None:
+    if suite.ours not in rows or family.rule not in rules:
+        return None
+    samples = {
+        name: Sample.of(rows[name], family.rule, family.slice) for name in (suite.ours, *suite.controls) if name in rows
+    }
+    ours = samples.pop(suite.ours)
+    if not samples or not len(ours.answerable):
+        return None
+    return {
+        "rule": family.rule,
+        "slice": family.slice,
+        "measures": list(family.measures),
+        "strongest": {measure: strongest(samples, measure) for measure in family.measures},
+        "comparisons": [
+            {name: value for name, value in asdict(found).items() if name != "interval"} | asdict(found.interval)
+            for found in compare_family(ours, samples, family.measures, suite.seed)
+        ],
+    }

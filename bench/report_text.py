@@ -1,0 +1,154 @@
+"""A report as Markdown: what a terminal shows and what RESULTS.md holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["report_text"]
+
+_HEAD = (
+    "arm",
+    "top-1",
+    "top-5",
+    "top-10",
+    "MRR",
+    "per-cluster top-1",
+    "per-cluster top-10",
+    "AURC top-1",
+    "AURC top-5",
+)
+_MEASURES = {
+    "top1": "top-1", "top5": "top-5", "top10": "top-10", "mrr": "MRR", "macro_top1": "per-cluster top-1",
+    "macro_top5": "per-cluster top-5", "macro_top10": "per-cluster top-10", "macro_mrr": "per-cluster MRR",
+}  # fmt: skip
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """Returns all tables of a report."""
+    lines = [f"## {report['suite']}{' (quick)' if report['quick'] else ''}", "", report["words"], ""]
+    for task, reason in report["skipped"].items():
+        lines += [f"Not run: {task}: {reason}", ""]
+    for table in report["tables"]:
+        lines += _table(report, table)
+    return "\n".join(lines)
+
+
+def _table(report: Mapping[str, Any], table: Mapping[str, Any]) -> list[str]:
+    lines = [f"### {table['task']}", "", table["words"], ""]
+    counts = "; ".join(f"{count:,} {words}" for words, count in table["counts"].items())
+    seeds = ", ".join(map(str, table["seeds"]))
+    lines += [f"{table['items']:,} items; seeds {seeds}{'; ' + counts if counts else ''}.", ""]
+    for rule in table["rules_missing"]:
+        lines += [f"The rule `{rule}` is not shown: what it rests on is not here.", ""]
+    for part in table["parts"]:
+        lines += _part(report, part)
+    for name, reason in table["unavailable"].items():
+        lines += [f"unavailable: {name}: {reason}", ""]
+    for family in table["families"]:
+        lines += _family(report, family)
+    return lines
+
+
+def _part(report: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
+    arms: Mapping[str, Mapping[str, Any]] = part["arms"]
+    if not arms:
+        return []
+    some = next(iter(arms.values()))
+    where = f", slice `{part['slice']}`" if part["slice"] else ""
+    sizes = f"{some['answerable']:,} answerable questions in {some['clusters']:,} clusters"
+    lines = [f"Rule `{part['rule']}`{where}: {sizes}.", ""]
+    cells = [[_name(report, name), *_cells(found)] for name, found in arms.items()]
+    lines += _grid(_HEAD, cells)
+    spread = [
+        f"{_name(report, name)} top-1 {_share(found['ties']['pessimistic']['top1'])} to "
+        f"{_share(found['ties']['optimistic']['top1'])}, top-10 {_share(found['ties']['pessimistic']['top10'])} to "
+        f"{_share(found['ties']['optimistic']['top10'])}"
+        for name, found in arms.items()
+        if any(
+            _share(found["ties"]["pessimistic"][m]) != _share(found["ties"]["optimistic"][m]) for m in ("top1", "top10")
+        )
+    ]
+    if spread:
+        lines += ["Ties, put last or first instead of in the mean: " + "; ".join(spread) + ".", ""]
+    cut = [f"{_name(report, name)} {found['cut']:,}" for name, found in arms.items() if found["cut"]]
+    if cut:
+        lines += [f"Equal scores go on beyond place {report['places']}: " + "; ".join(cut) + " questions.", ""]
+    novel = {name: found["novelty"] for name, found in arms.items() if found["novelty"]}
+    if novel:
+        head = ("arm", "novelty AUROC", "AUPR", "F1 at a threshold from the other half", "F1 of calling all novel")
+        lines += _grid(
+            head,
+            [
+                [_name(report, name), *(_share(n.get(f)) for f in ("auroc", "aupr", "f1", "f1_everything_novel"))]
+                for name, n in novel.items()
+            ],
+        )
+    return lines
+
+
+def _family(report: Mapping[str, Any], family: Mapping[str, Any]) -> list[str]:
+    where = f", slice `{family['slice']}`" if family["slice"] else ""
+    best = "; ".join(f"{_MEASURES[m]}: {arm}" for m, arm in family["strongest"].items())
+    lines = [
+        f"`{report['ours']}` against each control, rule `{family['rule']}`{where}. Strongest control by {best}.",
+        "",
+    ]
+    head = (
+        "control",
+        "measure",
+        "ours",
+        "theirs",
+        "difference",
+        "interval",
+        "p (Holm)",
+        "Cliff's delta",
+        "win/tie/loss",
+    )
+    rows = [
+        [
+            ("**" + c["other"] + "**") if family["strongest"][c["measure"]] == c["other"] else c["other"],
+            _MEASURES[c["measure"]],
+            _share(c["ours"]),
+            _share(c["theirs"]),
+            _signed(c["ours"], c["theirs"]),
+            f"{c['low']:+.3f} to {c['high']:+.3f}",
+            _p(c["corrected_p"]),
+            f"{c['delta']:+.3f}",
+            f"{c['wins']}/{c['ties']}/{c['losses']}",
+        ]
+        for c in family["comparisons"]
+    ]
+    return lines + _grid(head, rows)
+
+
+def _cells(found: Mapping[str, Any]) -> list[str]:
+    names = ("top1", "top5", "top10", "mrr", "macro_top1", "macro_top10", "aurc_top1", "aurc_top5")
+    return [_share(found[name]) for name in names]
+
+
+def _name(report: Mapping[str, Any], name: str) -> str:
+    return f"**{name}**" if name == report["ours"] else name
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _signed(ours: float, theirs: float) -> str:
+    # Of what is printed beside it, so that a reader's subtraction comes out.
+    return f"{round(ours, 3) - round(theirs, 3):+.3f}"
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in (head, *rows)
+    ]
+    rule = "| " + " | ".join("-" * width for width in widths) + " |"
+    return [lines[0], rule, *lines[1:], ""]
