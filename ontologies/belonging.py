@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .catalog import Owner, owners_of
 from .ontology import Ontology
 
-__all__ = ["belonging", "foreign_owners", "split_notes"]
+__all__ = ["belonging", "foreign_owners", "namesakes", "split_notes"]
 
 
 def foreign_owners(ontology: Ontology, term: str) -> list[Owner]:
@@ -20,6 +20,13 @@ def foreign_owners(ontology: Ontology, term: str) -> list[Owner]:
         return []
     owners = owners_of(term)
     return [] if any(owner.name == ontology.name for owner in owners) else owners
+
+
+def namesakes(ontology: Ontology, term: str) -> list[Owner]:
+    """Returns the other ontologies whose ids have the form of ``term``, where those of ``ontology`` have it too."""
+    owners = owners_of(term)
+    others = [owner for owner in owners if owner.name != ontology.name]
+    return others if len(others) < len(owners) else []
 
 
 def belonging(owners: Sequence[Owner]) -> str:

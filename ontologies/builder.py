@@ -349,7 +349,7 @@ def _usual_prefix(ids: Iterable[str]) -> str:
     counts: dict[str, int] = {}
     for term in ids:
         prefix, colon, _ = term.partition(":")
-        if colon:
+        if colon and "://" not in term:
             counts[prefix] = counts.get(prefix, 0) + 1
     return min(counts, key=lambda prefix: (-counts[prefix], prefix)).lower() if counts else ""
 

@@ -24,11 +24,13 @@ class Catalogued:
         name: what ``sma-gpu data fetch`` takes.
         title: its full name.
         ontology: its file.
+        iri: how the addresses of its modules begin, where it is made of several and none has its name.
     """
 
     name: str
     title: str
     ontology: FileManifest
+    iri: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,13 @@ def catalog() -> Mapping[str, Catalogued]:
         ontology = FileManifest(
             reader="any",
             address=entry.get("address") or _OBO_PURL.format(name=name, end=end),
+            is_page=entry.get("is_page", False),
             licence=entry["licence"],
             prefix=prefix,
             id_pattern=entry.get("id_pattern") or f"{prefix}:[0-9]+",
             scope=name,
         )
-        found[name] = Catalogued(name, entry["title"], ontology)
+        found[name] = Catalogued(name, entry["title"], ontology, entry.get("iri", ""))
     return found
 
 

@@ -1,21 +1,15 @@
 """Compiled files: arrays kept between runs, so that a file is parsed once. A cache, never a source.
 
 A compiled file is named by what it was made from: a kind, the format number, and the SHA-256 of the stored source
-bytes. Its first line repeats these, the second holds the SHA-256 of the payload, and the payload is an ``.npz``
-archive of plain arrays. Whatever does not agree in every part is as good as absent and is made again.
+bytes. Its header repeats these. It is a file of arrays as ``tensor_file.py`` writes them, and mapped into memory when
+it is loaded. Whatever does not agree in every part is as good as absent and is made again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import io
 import json
 import os
 import re
-import tempfile
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,14 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .ontology import Ontology, Retired
+from ..errors import ArtifactError
+from .ontology import Ontology
 from .report import LoadReport
+from .retired import RetiredTable
 from .strings import StringColumn
+from .tensor_file import read_tensors, write_tensors
 
 __all__ = ["FORMAT", "cache_dir", "load_compiled", "ontology_from_arrays", "ontology_to_arrays", "store_compiled"]
 
 # Raised by one whenever a reader, the builder or a layout below changes what the same source bytes compile to.
-FORMAT = 5
+FORMAT = 7
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COLUMNS = ("names", "definitions", "references", "synonym_texts", "synonym_languages")
@@ -59,7 +56,7 @@ def cache_dir() -> Path:
 
 
 def load_compiled(kind: str, key: str) -> dict[str, npt.NDArray[Any]] | None:
-    """Returns the arrays stored under ``kind`` and ``key``, or None where there are none to be trusted.
+    """Returns the arrays stored under ``kind`` and ``key``, mapped into memory, or None where none are to be trusted.
 
     Args:
         kind: what the arrays are, such as ``"ontology"``.
@@ -70,21 +67,10 @@ def load_compiled(kind: str, key: str) -> dict[str, npt.NDArray[Any]] | None:
     """
     path = _path(kind, key)
     try:
-        data = path.read_bytes()
-    except OSError:
+        texts, arrays = read_tensors(path, _schema())
+    except ArtifactError:
         return None
-    magic = _magic(kind, key)
-    start = len(magic) + 65
-    if not data.startswith(magic) or len(data) < start:
-        return None
-    payload = memoryview(data)[start:]
-    if data[len(magic) : start] != hashlib.sha256(payload).hexdigest().encode("ascii") + b"\n":
-        return None
-    try:
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, KeyError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
-        return None
+    return arrays if (texts.get("kind"), texts.get("key")) == (kind, key) else None
 
 
 def store_compiled(kind: str, key: str, arrays: Arrays) -> bool:
@@ -94,34 +80,15 @@ def store_compiled(kind: str, key: str, arrays: Arrays) -> bool:
     the same arrays give the same bytes.
 
     Raises:
-        ValueError: ``kind`` or ``key`` is not fit for a file name, or an array holds Python objects.
+        ValueError: ``kind`` or ``key`` is not fit for a file name.
+        ShapeError: an array is of a type that ``write_tensors`` does not write, such as one of Python objects.
     """
     path = _path(kind, key)
-    buffer = io.BytesIO()
-    for name in arrays:
-        if arrays[name].dtype.hasobject:
-            raise ValueError(f"array {name} holds Python objects; a compiled file holds plain ones")
-    np.savez(buffer, **{name: arrays[name] for name in sorted(arrays)})  # type: ignore[arg-type]
-    payload = buffer.getbuffer()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # In the same folder, because a rename is atomic only within one file system.
-        handle, temporary = tempfile.mkstemp(prefix=".unfinished-", dir=path.parent)
-    except OSError:
+        write_tensors(path, _schema(), {"kind": kind, "key": key}, arrays)
+    except (OSError, ArtifactError):
         return False
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_magic(kind, key))
-            file.write(hashlib.sha256(payload).hexdigest().encode("ascii") + b"\n")
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        return False
-    finally:
-        with contextlib.suppress(OSError):  # gone already where the rename worked
-            os.unlink(temporary)
     return True
 
 
@@ -133,13 +100,6 @@ def ontology_to_arrays(ontology: Ontology) -> dict[str, npt.NDArray[Any]]:
         "sha256": ontology.sha256,
         "relation_ids": ontology.relation_ids,
         "relation_names": ontology.relation_names,
-        "retired": [
-            [
-                *(old.id, old.name, old.replacement, old.candidates, old.is_alternative, old.has_stanza),
-                old.onward.id if old.onward else None,
-            ]
-            for old in ontology.retired.values()
-        ],
         "header": list(ontology.header.items()),
         "report": ontology.report.to_json(),
         "marks": list(ontology.marks.items()),
@@ -148,6 +108,7 @@ def ontology_to_arrays(ontology: Ontology) -> dict[str, npt.NDArray[Any]]:
         # ASCII escapes, so that a lone surrogate in a header survives.
         "meta": np.frombuffer(json.dumps(meta).encode("ascii"), dtype=np.uint8),
         **{name: getattr(ontology, name) for name in _ARRAYS},
+        **RetiredTable.of(ontology.retired).to_arrays(),
     }
     columns = {name: getattr(ontology, name) for name in _COLUMNS}
     for name, column in {"ids": StringColumn.from_strings(ontology.ids), **columns}.items():
@@ -193,7 +154,7 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
             ids=ids,
             relation_ids=tuple(meta["relation_ids"]),
             relation_names=tuple(meta["relation_names"]),
-            retired=_retired(meta["retired"]),
+            retired=RetiredTable.from_arrays(arrays),
             header={tag: tuple(values) for tag, values in meta["header"]},
             report=LoadReport.from_json(meta["report"], path),
             names=columns["names"],
@@ -213,29 +174,14 @@ def ontology_from_arrays(arrays: Arrays, *, path: str) -> Ontology:
         raise ValueError(f"the arrays are not those of an ontology of this release ({fault!r})") from fault
 
 
-def _retired(rows: list[list[Any]]) -> dict[str, Retired]:
-    """Returns the retired ids from their rows, each linked to the one that its way leads through next."""
-    waiting = {row[0]: row for row in rows}
-    made: dict[str, Retired] = {}
-    for start in waiting:
-        way = [start]
-        while (following := waiting[way[-1]][6]) is not None and following not in made and len(way) <= len(rows):
-            way.append(following)
-        for term in reversed(way):
-            _, name, replacement, candidates, is_alternative, has_stanza, following = waiting[term]
-            onward = None if following is None else made[following]
-            made[term] = Retired(term, name, replacement, tuple(candidates), is_alternative, has_stanza, onward)
-    return {term: made[term] for term in waiting}
-
-
 def _typed(arrays: Arrays, name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
     if arrays[name].dtype != dtype:
         raise ValueError(f"array {name} is {arrays[name].dtype}, not {np.dtype(dtype)}")
     return arrays[name]
 
 
-def _magic(kind: str, key: str) -> bytes:
-    return f"sma_gpu compiled {FORMAT} {kind} {key}\n".encode("ascii")
+def _schema() -> str:
+    return f"sma-gpu/compiled/{FORMAT}"
 
 
 def _path(kind: str, key: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import DataMissing, QueryError
-from .loading import load_ontology
+from .languages import load_in_language
 from .locate import Located, data_files, find, locate
 from .manifest import Manifest, manifests
 from .mount import Mounted, mount
@@ -24,6 +24,7 @@ __all__ = [
     "is_domain",
     "open_domain",
     "read_domain",
+    "selection_of",
     "term_name",
     "term_path",
 ]
@@ -38,12 +39,15 @@ class Domain:
         mounted: its ontology.
         records: its annotated entities.
         notes: remarks on the choice of files, for the answer.
+        selection: which of the records in their file these are: a kind of them, or the columns of a table; empty where
+            there is but one way to take them.
     """
 
     manifest: Manifest
     mounted: Mounted
     records: Records
     notes: tuple[str, ...]
+    selection: str = ""
 
 
 def is_domain(name: str) -> bool:
@@ -86,16 +90,20 @@ def domain_files(name: str, release: str | None = None) -> tuple[Manifest, Locat
     return held[0], files
 
 
-def domain_ontology(name: str, *, release: str | None = None, strict: bool = False) -> tuple[Manifest, Mounted]:
+def domain_ontology(
+    name: str, *, release: str | None = None, strict: bool = False, language: str = ""
+) -> tuple[Manifest, Mounted]:
     """Returns the manifest and the mounted ontology of a domain, or of another name of an ontology, without records."""
     if not is_domain(name) and without_records(name) is not None:
         named = named_ontology(name, release)
-        return named.as_manifest(), mount(load_ontology(named.file.path, strict=strict))
+        return named.as_manifest(), mount(load_in_language(named.file.path, language, strict=strict))
     manifest, files = domain_files(name, release)
-    return manifest, mount(load_ontology(files.ontology.path, strict=strict))
+    return manifest, mount(load_in_language(files.ontology.path, language, strict=strict))
 
 
-def open_domain(name: str, *, release: str | None = None, kind: str = "", strict: bool = False) -> Domain:
+def open_domain(
+    name: str, *, release: str | None = None, kind: str = "", strict: bool = False, language: str = ""
+) -> Domain:
     """Returns a domain with its ontology mounted and its records read.
 
     Args:
@@ -103,13 +111,14 @@ def open_domain(name: str, *, release: str | None = None, kind: str = "", strict
         release: release of the ontology to use instead of the newest found.
         kind: which kind of records, such as ``campaign``, where the domain has several; the usual one where empty.
         strict: refuse files that the default reads with warnings.
+        language: of the names of terms, where its ontology has them in several; English where empty.
 
     Raises:
         DataMissing: a file is nowhere to be found.
         QueryError: the domain has no such kind of records.
         ParseError: a file cannot be read, or has faults and ``strict`` is set.
     """
-    return read_domain(*domain_files(name, release), kind=kind, strict=strict)
+    return read_domain(*domain_files(name, release), kind=kind, strict=strict, language=language)
 
 
 def read_domain(
@@ -119,10 +128,11 @@ def read_domain(
     kind: str = "",
     strict: bool = False,
     columns: Mapping[str, Sequence[str]] | None = None,
+    language: str = "",
 ) -> Domain:
     """Returns the domain of these files, read; its manifest says what a record of this kind is.
 
-    ``columns`` are those of records in a table, see ``load_records``.
+    ``columns`` are those of records in a table, see ``load_records``, and ``language`` is that of the names of terms.
 
     Raises:
         QueryError: the domain has no such kind of records.
@@ -133,21 +143,37 @@ def read_domain(
         have = f"it has {', '.join(kinds)}" if kinds else "it has records of one kind alone"
         raise QueryError(f"records of kind {kind} in {manifest.domain}", have, "Name one of its kinds, or none.")
     manifest = replace(manifest, entity=kinds[kind]) if kind else manifest
-    ontology = load_ontology(files.ontology.path, strict=strict)
-    records = load_records(files.records.path, ontology, kind=kind, strict=strict, columns=columns)
+    ontology = load_in_language(files.ontology.path, language, strict=strict)
+    products = files.products.path if files.products else None
+    records = load_records(files.records.path, ontology, kind=kind, strict=strict, columns=columns, products=products)
     notes = [*files.notes, *_reading_notes(ontology.report), *_reading_notes(records.report)]
+    notes += [entry.message for entry in ontology.report if entry.kind == "one-language"]
     stated = files.records.version
     if stated and ontology.version and stated != ontology.version:
         notes.append(f"ontology release {ontology.version}, annotations of {stated}")
-    return Domain(manifest, mount(ontology), records, tuple(notes))
+    return Domain(manifest, mount(ontology), records, tuple(notes), selection_of(manifest, kind, columns))
+
+
+def selection_of(manifest: Manifest, kind: str, columns: Mapping[str, Sequence[str]] | None) -> str:
+    """Returns in words which of the records in a file are taken: the kind, the usual one by its name, or columns."""
+    if columns:
+        return " ".join(f"{field}={name}" for field, names in sorted(columns.items()) for name in names or ("",))
+    return kind or next(iter(manifest.records.kinds), "")
 
 
 def term_path(ontology: Ontology, term: int) -> list[int]:
-    """Returns the terms from a root down to term number ``term``, by the first parent of each."""
-    path = [term]
-    while len(above := ontology.parents_of(path[0])):
-        path.insert(0, int(above[0]))
-    return path
+    """Returns the terms from a root down to term number ``term``: the fewest that there can be, the first of these."""
+    ways = [[term]]
+    seen = {term}
+    while True:
+        longer = []
+        for way in ways:
+            above = ontology.parents_of(way[0]).tolist()
+            if not above:
+                return way
+            longer += [[parent, *way] for parent in above if parent not in seen]
+            seen.update(above)
+        ways = longer
 
 
 def term_name(manifest: Manifest, ontology: Ontology, term: int) -> str:

@@ -24,6 +24,8 @@ OBO_BASE = "http://purl.obolibrary.org/obo/"
 _OBO = re.compile(r"([A-Za-z][\w.-]*)_([A-Za-z0-9.-]+)", re.ASCII)
 _NUMBERED = re.compile(r"([A-Za-z][\w.-]*)_([A-Za-z]{0,4}[0-9]+)", re.ASCII)
 _PREFIX = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
+_BETWEEN_IDS = re.compile(r"[\s,;|]+")
+_ID_SHAPE = re.compile(r"<?[A-Za-z][\w.-]*:\S+|[A-Za-z][\w.-]*_[A-Za-z]{0,4}[0-9]+", re.ASCII)
 _SCHEMES = frozenset({"http", "https", "urn", "file", "ftp", "mailto", "tag"})
 
 
@@ -103,13 +105,26 @@ class IriTable:
         ('EFO:1', 'EX:1', 'EX:1')
         """
         bare = text.strip().strip("<>")
-        if "://" in bare:
-            return self.id_of(bare)
+        scheme, stroke, rest = bare.partition("://")
+        if stroke:
+            found = self.id_of(bare)
+            other = {"http": "https", "https": "http"}.get(scheme)  # people write either in a text
+            known = self.id_of(f"{other}://{rest}") if found == bare and other else found
+            return bare if "://" in known else known
         bare = bare.removeprefix("obo:")
         if ":" in bare or "_" not in bare:
             return bare
         prefix, _, local = bare.rpartition("_")
         return f"{prefix}:{local}" if prefix in self.bases else self.id_of(f"{OBO_BASE}{bare}")
+
+    def ids_in(self, text: str) -> list[str]:
+        """Returns the ids that a text lists, other words left out; as ``id_in`` reads the whole where it lists none.
+
+        >>> IriTable({}).ids_in("EX:1, EX_2 (a name)")
+        ['EX:1', 'EX:2']
+        """
+        words = (word.strip("()") for word in _BETWEEN_IDS.split(text))
+        return [self.id_in(word) for word in words if _ID_SHAPE.fullmatch(word)] or [self.id_in(text)]
 
     def iri_of(self, term: str) -> str:
         """Returns the address that an id of this table came from; an id that is none of its own comes back as it is."""

@@ -17,17 +17,18 @@ from pathlib import Path
 
 from ..errors import DataMissing
 from .bundle_look import look_at_bundle
+from .catalog import catalog
 from .loading import READERS
 from .manifest import FileManifest, Manifest
 from .readers import cpc, obo, xbrl
-from .records import gaf, genes, hpoa, patents, sssom, xbrl_filings
+from .records import gaf, genes, gpad, gpad_products, hpoa, patents, sssom, xbrl_filings
 from .report import LoadReport
-from .source import decode_lines, peek, read_source
-from .stream import heads_of, peek_first
+from .source import decode_lines, peek, peek_first, read_source
+from .stream import heads_of
 
 __all__ = [
     "DATA_VARIABLE", "SAMPLE", "Candidate", "Located", "candidate", "data_files", "data_folders", "find", "find_file",
-    "how_to_get", "locate", "user_folder",
+    "how_to_get", "locate", "products_of", "user_folder",
 ]  # fmt: skip
 
 DATA_VARIABLE = "SMA_GPU_DATA"
@@ -40,7 +41,7 @@ _ID = re.compile(r"id:[ \t]*([^\s:]+):")
 _COMMENT_OR_TAG = re.compile(r"!|[a-z-]+:")
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NAMED = re.compile(r"^ontology:[ \t]*(\w+)[ \t]*$|(?:xml:base|about)=\"[^\"]*/(\w+)\.owl\"", re.MULTILINE)
-_STATED = re.compile(r"(?:versionI(?:RI|nfo)|\"version\")[^\n]{0,200}?(\d{4}-\d{2}-\d{2})")
+_STATED = re.compile(r"(?:versionI(?:RI|nfo)|\"version\")[^\n]{0,200}?(\d{4}-\d{2}-\d{2}|(?<=/)\d{8}(?=/))")
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Located:
-    """The two files of a domain, and remarks on how they were chosen."""
+    """The two files of a domain, and remarks on how they were chosen; with GPAD also what names its gene products."""
 
     ontology: Candidate
     records: Candidate
     notes: tuple[str, ...]
+    products: Candidate | None = None
 
 
 def user_folder() -> Path:
@@ -81,7 +83,8 @@ def user_folder() -> Path:
 def data_folders(domain: str, folder: Path | None = None) -> list[Path]:
     """Returns the folders to look in, first one first.
 
-    They are the part for ``domain`` of ``folder``, then the folder itself. Where none is given: the same two of
+    They are the part for ``domain`` of ``folder``, that for what stands before a hyphen in it (``cyber`` of
+    ``cyber-ics``), then the folder itself. Where none is given: the same three of
     ``SMA_GPU_DATA``, where that is set, and the part for ``domain`` of the user's own folder.
 
     Raises:
@@ -94,7 +97,8 @@ def data_folders(domain: str, folder: Path | None = None) -> list[Path]:
     if not named.is_dir():
         asked = f"data folder {named}" + ("" if folder else f" (from {DATA_VARIABLE})")
         raise DataMissing(asked, "there is no such folder", f"Name an existing folder, or unset {DATA_VARIABLE}.")
-    return [f for f in (named / domain, named, *own) if f.is_dir()]
+    places = (named / domain, named / domain.partition("-")[0], named, *own)
+    return [f for f in dict.fromkeys(places) if f.is_dir()]
 
 
 def data_files(domain: str, folder: Path | None = None) -> list[Path]:
@@ -178,7 +182,7 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
         if not seen:
             raise _missing(manifest, part, folder)
         if not fitting:
-            have = ", ".join(c.version or "unknown" for c in seen)
+            have = ", ".join(dict.fromkeys(c.version or "unknown" for c in seen))
             raise DataMissing(f"release {release} of {manifest.name}", f"found are {have}", "Choose one of these.")
         chosen[part] = fitting[0]
         if len(fitting) > 1:
@@ -200,7 +204,31 @@ def locate(manifest: Manifest, folder: Path | None = None, release: str | None =
         if named and one.origin != SAMPLE and part not in from_named and (is_set or from_named):
             theirs = f"the files of {DATA_VARIABLE}" if is_set else f"those in {named[0]}"
             notes.append(f"no {part} of {manifest.domain} among {theirs}; that of {one.origin} is used")
-    return Located(chosen["ontology"], chosen.get("records", chosen["ontology"]), tuple(notes))
+    records = chosen.get("records", chosen["ontology"])
+    products, remarks = products_of(manifest, records, folder)
+    return Located(chosen["ontology"], records, (*notes, *remarks), products)
+
+
+def products_of(
+    manifest: Manifest, records: Candidate, folder: Path | None = None
+) -> tuple[Candidate | None, tuple[str, ...]]:
+    """Returns the file that names the gene products of a GPAD file, and remarks on the choice; None for other records.
+
+    Of several files it is the one whose name begins like that of the records, else the newest.
+
+    Raises:
+        DataMissing: a folder or a file in it cannot be read.
+    """
+    wanted = manifest.companions.get("products")
+    if wanted is None or not gpad.can_read(peek_first(records.path)[1]):
+        return None, ()
+    found = find_file(manifest.domain, wanted, folder)
+    if not found:
+        return None, (f"{records.path.name} names no gene product, and there is no GPI file beside it that does",)
+    stem = records.path.name.partition(".")[0]
+    named = [one for one in found if one.path.name.partition(".")[0] == stem]
+    fitting = named or found
+    return fitting[0], (_choice("products", fitting),) if len(fitting) > 1 else ()
 
 
 def _sample_note(manifest: Manifest) -> str:
@@ -256,7 +284,16 @@ def release_of(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
         DataMissing: the file cannot be read.
     """
     _check_readable(path)
-    return _LOOKS[wanted.reader](path, wanted)
+    found = _LOOKS[wanted.reader](path, wanted)
+    return _by_sum(path, wanted) or found if found == ("", "") else found
+
+
+def _by_sum(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
+    """Returns the release of a file that states none, where it has the size and the sum of one that was checked."""
+    if path.stat().st_size not in {release.bytes for release in wanted.known if release.sha256}:
+        return None
+    release = wanted.release_of_sum(read_source(path).content_sha256)
+    return _dated(release.version) if release else None
 
 
 def _dated(stated: str | None) -> tuple[str, str] | None:
@@ -287,7 +324,15 @@ def _look_at_hpoa(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
 
 def _look_at_gaf(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
     head = peek_first(path)[1]
-    return _dated(gaf.release_of(decode_lines(head, LoadReport("")))) if gaf.can_read(head) else None
+    is_wanted = gaf.can_read(head) or gpad.can_read(head)
+    return _dated(gaf.release_of(decode_lines(head, LoadReport("")))) if is_wanted else None
+
+
+def _look_at_products(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
+    head = peek_first(path)[1]
+    return (
+        _dated(gpad_products.release_of(decode_lines(head, LoadReport("")))) if gpad_products.can_read(head) else None
+    )
 
 
 def _look_at_cpc(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
@@ -313,19 +358,34 @@ def _look_at_filings(path: Path, wanted: FileManifest) -> tuple[str, str] | None
 
 
 def _look_at_any(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
-    head = peek_first(path)[1]
+    name, head = peek_first(path)
     if not any(reader.can_read(head) for reader in READERS):
         return None
     if obo.can_read(head):
         return _dated(obo.release_of(decode_lines(head, LoadReport(""))))
-    stated = _STATED.search(head.decode("utf-8", "replace"))
-    return _dated(stated[1] if stated else "")
+    if look := look_at_bundle(path):
+        return look.version, look.changed
+    # Modules of one ontology are released together, though each states when it changed last.
+    heads = heads_of(read_source(path)) if name else [head]
+    stated = max((match[1] for match in map(_STATED.search, map(_text, heads)) if match), default="")
+    return stated, f"{stated[:4]}-{stated[4:6]}-{stated[6:]}" if stated.isdecimal() else stated
+
+
+def _text(head: bytes) -> str:
+    return head.decode("utf-8", "replace")
+
+
+def _look_at_mappings(path: Path, wanted: FileManifest) -> tuple[str, str] | None:
+    prefixes = sssom.prefixes_in(_head(path))
+    return ("", "") if prefixes is not None and prefixes & {*wanted.scope.casefold().split(), "http", "https"} else None
 
 
 def stated_name(path: Path) -> str:
-    """Returns the short name that the header of an OBO or RDF/XML file gives the ontology, or an empty string."""
-    named = _NAMED.search(peek_first(path)[1].decode("utf-8", "replace"))
-    return named[1] or named[2] if named else ""
+    """Returns the short name of the ontology in a file, by the header of OBO or RDF/XML; or an empty string."""
+    head = _text(peek_first(path)[1])
+    if named := _NAMED.search(head):
+        return named[1] or named[2]
+    return next((entry.name for entry in catalog().values() if entry.iri and f'"{entry.iri}' in head), "")
 
 
 # How a file is told to be the one wanted, by the name of its reader.
@@ -334,12 +394,13 @@ _LOOKS: Mapping[str, Callable[[Path, FileManifest], tuple[str, str] | None]] = {
     "obo": _look_at_obo,
     "hpoa": _look_at_hpoa,
     "gaf": _look_at_gaf,
+    "gpi": _look_at_products,
     "cpc": _look_at_cpc,
     "patents": _look_at_patents,
     "xbrl": _look_at_xbrl,
     "filings": _look_at_filings,
     "any": _look_at_any,
-    "sssom": lambda path, _: ("", "") if sssom.can_read(_head(path)) else None,
+    "sssom": _look_at_mappings,
     "genes": lambda path, _: ("", "") if genes.can_read(_head(path)) else None,
 }
 

@@ -61,6 +61,7 @@ class FileManifest:
         kinds: kinds of records in the file that are asked for by name, the usual one first, each with the word for one
             such record; empty where there is but one kind.
         scope: the one of several kinds of content that is wanted, such as an ATT&CK domain; empty where there is one.
+            Of mappings, the prefixes of which they must name one, with blanks between.
         scope_unstated: the scope of a file that states none; where it is empty such a file does not serve.
         sample: name of a small file beside the manifests, in the folder of samples, that shows how the domain answers
             where nothing better is found; empty for none.
@@ -97,6 +98,10 @@ class FileManifest:
         """Returns what is known of the release ``version``, or None."""
         return next((release for release in self.known if version and release.version == version), None)
 
+    def release_of_sum(self, sha256: str) -> Release | None:
+        """Returns what is known of the release whose content has this SHA-256, for files that state none; or None."""
+        return next((release for release in self.known if sha256 and release.sha256 == sha256), None)
+
     def is_own(self, term: str) -> bool:
         """Returns whether ``term`` is an id of this ontology by its form alone."""
         pattern = self.sure_pattern or self.id_pattern
@@ -118,6 +123,8 @@ class Manifest:
         extra: the extra of this package that installs the embedded copies; empty where there are none.
         ontology: its ontology file.
         records: its record file.
+        companions: files that go with the records and are not needed to answer, by part: ``mappings`` say which records
+            stand for the same thing, ``genes`` which genes belong to them, ``products`` what gene products are called.
         aside_pattern: regular expression of ids of terms that no record can have, such as tactics; a query leaves them
             out instead of finding them unexplained everywhere.
         facet: typed relation by whose ends the terms of a hit are grouped, such as ``has-tactic``; empty for none.
@@ -126,6 +133,7 @@ class Manifest:
         paths: an answer shows the way from the top down to every term, since a name says little without it.
         spelling: name of the way in which ids are written in this field, where people write them in several.
         example: ids that the bundled sample answers, for who asks it for terms that it lacks; empty without a sample.
+        dials: what scores depend on where nothing else is said, by name; those not named are as everywhere.
     """
 
     name: str
@@ -138,6 +146,7 @@ class Manifest:
     extra: str
     ontology: FileManifest
     records: FileManifest
+    companions: Mapping[str, FileManifest] = field(default_factory=dict)
     aside_pattern: str = ""
     parent_names: bool = False
     facet: str = ""
@@ -145,6 +154,7 @@ class Manifest:
     paths: bool = False
     spelling: str = ""
     example: str = ""
+    dials: Mapping[str, Any] = field(default_factory=dict)
 
     def is_aside(self, term: str) -> bool:
         """Returns whether no record can have ``term``."""
@@ -155,6 +165,12 @@ class Manifest:
         """Whether ontology and records are read from one and the same file."""
         return (self.ontology.reader, self.ontology.package_path) == (self.records.reader, self.records.package_path)
 
+    @property
+    def parts(self) -> Mapping[str, FileManifest]:
+        """All its files by part, the ontology first; records that stand in the ontology's own file are no part."""
+        records = {} if self.is_one_file else {"records": self.records}
+        return {"ontology": self.ontology, **records, **self.companions}
+
 
 @cache
 def manifests() -> Mapping[str, Manifest]:
@@ -164,8 +180,12 @@ def manifests() -> Mapping[str, Manifest]:
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         if entry.name.endswith(".toml"):
             values: dict[str, Any] = tomllib.loads(entry.read_text(encoding="utf-8"))
-            for part in ("ontology", "records"):
-                releases = tuple(Release(**release) for release in values[part].pop("releases", ()))
-                values[part] = FileManifest(**values[part], releases=releases)
+            values |= {part: _file(values[part]) for part in ("ontology", "records")}
+            values["companions"] = {part: _file(v) for part, v in values.get("companions", {}).items()}
             found.append(Manifest(**values))
     return {manifest.domain: manifest for manifest in sorted(found, key=lambda m: (m.place, m.domain))}
+
+
+def _file(values: dict[str, Any]) -> FileManifest:
+    releases = tuple(Release(**release) for release in values.get("releases", ()))
+    return FileManifest(**{**values, "releases": releases})

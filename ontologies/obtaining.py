@@ -18,13 +18,11 @@ from urllib.parse import unquote, urlsplit
 
 from ..errors import ChecksumMismatch, DataMissing, QueryError, SmaError
 from .catalog import catalog
-from .companions import COMPANIONS
 from .fetching import Fetched, Progress, download, file_sha256, place_file
 from .loading import READERS
 from .locate import release_of, stated_name, user_folder
 from .manifest import FileManifest, Release, manifests
-from .source import read_source
-from .stream import peek_first
+from .source import peek_first, read_source
 
 __all__ = ["Obtained", "Receipt", "add_file", "fetch_name", "parts_of", "receipt_of"]
 
@@ -80,11 +78,7 @@ def parts_of(name: str) -> dict[str, FileManifest]:
         QueryError: there is neither under this name.
     """
     if name in manifests():
-        manifest = manifests()[name]
-        parts = {"ontology": manifest.ontology}
-        if not manifest.is_one_file:
-            parts["records"] = manifest.records
-        return {**parts, **COMPANIONS.get(name, {})}
+        return dict(manifests()[name].parts)
     if name in catalog():
         return {"ontology": catalog()[name].ontology}
     raise QueryError(
@@ -283,13 +277,13 @@ def _purpose(path: Path, name: str) -> tuple[str, str]:
         raise QueryError(f"the name {name!r}", "not fit for a folder", "Use letters, digits, full stops and hyphens.")
     named = [m for m in manifests().values() if name in ("", m.domain)]
     for manifest in named:
-        for part in ("ontology", "records"):
-            if release_of(path, getattr(manifest, part)) is not None:
+        for part, wanted in manifest.parts.items():
+            if release_of(path, wanted) is not None:
                 return manifest.domain, part
     if name in manifests():
-        raise QueryError(
-            f"add {path} to {name}", "neither its ontology nor its records", "Files are recognised by content."
-        )
+        *others, last = manifests()[name].parts
+        found = f"neither its {', '.join(others)} nor its {last}" if others else f"not its {last}"
+        raise QueryError(f"add {path} to {name}", found, "Files are recognised by content.")
     if not name:
         name = stated if (stated := stated_name(path)) in catalog() else ""
     is_ontology = any(reader.can_read(peek_first(path)[1]) for reader in READERS)

@@ -191,7 +191,7 @@ class Ontology:
     @cached_property
     def number(self) -> Mapping[str, int]:
         """Number of each term id, placeholders included."""
-        return {term: i for i, term in enumerate(self.ids)}
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
 
     @cached_property
     def roots(self) -> tuple[str, ...]:

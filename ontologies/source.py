@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
-import tarfile
-import zipfile
-import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, BinaryIO, Union
+from typing import BinaryIO, Union
 
 from ..errors import DataMissing, ParseError
-from .magic import packed_as
 from .report import LoadReport
+from .unpacking import UNPACKING_FAULTS, archive_members, telling_damage, unpacked_members
 
-__all__ = [
-    "BZIP2", "GZIP", "UNPACKING_FAULTS", "XZ", "ZIP", "Source", "SourceLike", "archive_members", "decode_lines",
-    "is_litter", "is_tar", "peek", "read_source",
-]  # fmt: skip
+__all__ = ["Source", "SourceLike", "archive_members", "decode_lines", "peek", "peek_first", "read_source"]
 
-GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
-ZIP = b"PK\x03\x04", b"PK\x05\x06"  # the second one begins an archive without files
-_TAR_AT, _TAR = 257, b"ustar"
-# Beside the documented ones: bz2 raises ValueError where the stream ends early, zipfile raises RuntimeError for an
-# encrypted member and NotImplementedError (one of its kinds) for an unknown method.
-UNPACKING_FAULTS = (
-    OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, tarfile.TarError
-)  # fmt: skip
-_LAYERS = 2  # a gzip file in a zip archive is common; more layers than that are an accident or an attack
+_LONGEST = 200  # characters of a path that a message shows
 
 
 @dataclass(frozen=True)
@@ -62,24 +46,25 @@ class Source:
         """Returns the uncompressed bytes; a second call costs nothing.
 
         Raises:
-            ParseError: the compressed stream is damaged, compressed in a way that is not read, or a zip archive that
-                does not hold exactly one file.
+            ParseError: the compressed stream is damaged, compressed in a way that is not read, grows beyond reason, or
+                is an archive that does not hold exactly one file.
         """
         return self._content
 
     @cached_property
     def _content(self) -> bytes:
-        try:
-            return _unpack(self.raw, self.path)
-        except ParseError:
-            raise
-        except UNPACKING_FAULTS as fault:
+        with telling_damage(self.path):
+            found = unpacked_members(io.BytesIO(self.raw), len(self.raw), self.path)
+            contents = [member.stream.read() for member in islice(found, 1)]
+            count = len(contents) + sum(1 for _ in found)
+        if count != 1:
             raise ParseError(
                 f"read {self.path}",
-                f"the compressed data is damaged or incomplete ({fault})",
-                "Get the file again and compare its size and checksum with the publisher's.",
+                f"the archive holds {count or 'no'} files",
+                "Give an archive with one file, or the file itself.",
                 path=self.path,
-            ) from fault
+            )
+        return contents[0]
 
 
 SourceLike = Union[str, "PathLike[str]", bytes, BinaryIO, Source]
@@ -93,7 +78,7 @@ def read_source(source: SourceLike, *, name: str | None = None) -> Source:
         name: name for reports, where ``source`` has none of its own.
 
     Raises:
-        DataMissing: there is no such file, or it is a folder.
+        DataMissing: there is no such file, it cannot be read, or it is a folder.
         TypeError: a file open in text mode, whose encoding was already guessed.
     """
     if isinstance(source, Source):
@@ -102,58 +87,40 @@ def read_source(source: SourceLike, *, name: str | None = None) -> Source:
         return Source(name or "<bytes>", source)
     if isinstance(source, (str, PathLike)):
         path = Path(fspath(source))
-        if path.is_dir() or not path.exists():  # a pipe is no regular file, but can be read
-            found = "that is a folder" if path.is_dir() else "there is no such file"
-            raise DataMissing(f"read {path}", found, "Give the path of an existing file.")
         try:
+            if path.is_dir() or not path.exists():  # a pipe is no regular file, but can be read
+                found = "that is a folder" if path.is_dir() else "there is no such file"
+                raise DataMissing(f"read {_brief(path)}", found, "Give the path of an existing file.")
             return Source(name or str(path), path.read_bytes())
+        except DataMissing:
+            raise  # it is an OSError, too
         except OSError as fault:
             found = f"it cannot be read ({fault.strerror})"
-            raise DataMissing(f"read {path}", found, "Make the file readable, or give another one.") from fault
+            do = "Make the file readable, or give another one; text itself is given as bytes."
+            raise DataMissing(f"read {_brief(path)}", found, do) from fault
     data = source.read()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode: its encoding is settled by its content")
     return Source(name or str(getattr(source, "name", "<stream>")), data)
 
 
-def archive_members(archive: zipfile.ZipFile) -> list[str]:
-    """Returns the names of the files in a zip archive that somebody put there on purpose, in its order.
+def peek_first(path: Path, size: int = 65536) -> tuple[str, bytes]:
+    """Returns the name and the start of the first file in the one at ``path``, which is not read further than needed.
 
-    Folders, hidden files (a part of the name begins with a full stop) and the ``__MACOSX`` folder are passed over.
+    The name is empty where that is no archive; so is the start where it cannot be read.
     """
-    return [name for name in archive.namelist() if not is_litter(name)]
-
-
-def is_tar(content: bytes) -> bool:
-    """Returns whether ``content``, or its beginning, is that of a tar archive."""
-    return content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
-
-
-def is_litter(name: str) -> bool:
-    """Returns whether a name in an archive is that of a folder, a hidden file or the ``__MACOSX`` folder."""
-    return name.endswith("/") or any(p == "__MACOSX" or p[:1] == "." for p in name.split("/") if p not in (".", ".."))
+    try:
+        with path.open("rb") as file:
+            opened = unpacked_members(file, path.stat().st_size, str(path))
+            first = next(opened, None)  # an archive is closed with what walks through it
+            return (first.name, first.stream.read(size)) if first else ("", b"")
+    except UNPACKING_FAULTS:
+        return "", b""
 
 
 def peek(path: Path, size: int = 65536) -> bytes:
     """Returns at most ``size`` uncompressed bytes from the start of a file; empty where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            magic = file.read(6)
-            file.seek(0)
-            opened: io.BufferedIOBase | BinaryIO | IO[bytes] = file
-            if magic[:2] == GZIP:
-                opened = gzip.GzipFile(fileobj=file)
-            elif magic == XZ:
-                opened = lzma.LZMAFile(file)  # noqa: SIM115 - the file below it is closed by the with
-            elif magic[:3] == BZIP2:
-                opened = bz2.BZ2File(file)
-            elif magic[:4] in ZIP:
-                with zipfile.ZipFile(file) as archive:
-                    names = archive_members(archive)
-                    return archive.open(names[0]).read(size) if names else b""
-            return opened.read(size)
-    except UNPACKING_FAULTS:
-        return b""
+    return peek_first(path, size)[1]
 
 
 def decode_lines(content: bytes, report: LoadReport, *, first: int = 1) -> list[str]:
@@ -169,7 +136,7 @@ def decode_lines(content: bytes, report: LoadReport, *, first: int = 1) -> list[
         text, faulty = content.decode(encoding), False
     except UnicodeDecodeError:
         text, faulty = content.decode(encoding, "replace"), True
-    lines = _lines(text)
+    lines = _lines(text.removesuffix("\x1a"))  # which ends a text in DOS
     if "\ufeff" in text:
         lines = [line.strip("\ufeff") for line in lines]
     if faulty or "\0" in text:
@@ -182,60 +149,11 @@ def decode_lines(content: bytes, report: LoadReport, *, first: int = 1) -> list[
     return lines
 
 
+def _brief(path: Path) -> str:
+    """Returns a path for a message; somebody may have given a whole text in its place."""
+    return str(path) if len(str(path)) <= _LONGEST else f"{str(path)[:_LONGEST]}..."
+
+
 def _lines(text: str) -> list[str]:
     # str.splitlines would also cut at U+0085 and U+2028, which names may hold.
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _unpack(raw: bytes, path: str) -> bytes:
-    for _ in range(_LAYERS):
-        inner = _unpack_once(raw, path)
-        if inner is raw:
-            break
-        raw = inner
-    packed = packed_as(raw) or ("more than two layers of compression" if _is_packed(raw) else "")
-    if packed:
-        raise ParseError(
-            f"read {path}",
-            f"it is binary or compressed in a way that is not read ({packed})",
-            "Unpack it first; gzip, xz, bzip2, zip and tar are unpacked here.",
-            path=path,
-        )
-    return raw
-
-
-def _is_packed(raw: bytes) -> bool:
-    return raw[:2] == GZIP or raw[:6] == XZ or raw[:3] == BZIP2 or raw[:4] in ZIP or is_tar(raw)
-
-
-def _unpack_once(raw: bytes, path: str) -> bytes:
-    """Returns ``raw`` with one layer of compression taken off, or ``raw`` itself where there is none."""
-    if raw[:2] == GZIP:
-        return gzip.decompress(raw)
-    if raw[:6] == XZ:
-        return lzma.decompress(raw)
-    if raw[:3] == BZIP2:
-        return bz2.decompress(raw)
-    if raw[:4] in ZIP:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = archive_members(archive)
-            if len(members) != 1:
-                raise _not_one("zip", len(members), path)
-            return archive.read(members[0])
-    if is_tar(raw):
-        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
-            files = [info for info in tar if info.isreg() and not is_litter(info.name)]
-            opened = tar.extractfile(files[0]) if len(files) == 1 else None
-            if opened is None:
-                raise _not_one("tar", len(files), path)
-            return opened.read()
-    return raw
-
-
-def _not_one(kind: str, count: int, path: str) -> ParseError:
-    return ParseError(
-        f"read {path}",
-        f"the {kind} archive holds {count or 'no'} files",
-        "Give an archive with one file, or the file itself.",
-        path=path,
-    )

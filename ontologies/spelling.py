@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from .ontology import Ontology
@@ -35,7 +37,7 @@ def respell(spelling: str, ontology: Ontology, asked: Sequence[str]) -> tuple[li
 
 
 def _respell_cpc(ontology: Ontology, asked: Sequence[str]) -> tuple[list[str], list[Respelled]]:
-    """Symbols with blanks, filled with zeros, in small letters, in lists, with the flags and days beside them."""
+    """Symbols with blanks, filled with zeros, in small letters, in lists, with flags and days beside them, or moved."""
     used: list[str] = []
     changed: list[Respelled] = []
     for word in join_parts(word for word in asked):
@@ -47,6 +49,12 @@ def _respell_cpc(ontology: Ontology, asked: Sequence[str]) -> tuple[list[str], l
             used.append(word)
             continue
         for symbol in found.symbols:
+            today = _moved().get(symbol) if ontology.resolve(symbol).status == "unknown" else None
+            if today is not None and today in ontology.number:
+                used.append(today)
+                name = ontology.names[ontology.number[today]]
+                changed.append(Respelled(word, today, f"{symbol} was moved to {today} {name}"))
+                continue
             used.append(symbol)
             if symbol != word:
                 aside = f"; {', '.join(found.aside)} beside it plays no part" if found.aside else ""
@@ -54,6 +62,13 @@ def _respell_cpc(ontology: Ontology, asked: Sequence[str]) -> tuple[list[str], l
                     Respelled(word, symbol, f"{word!r} is written {symbol} in {ontology.name.upper()}{aside}")
                 )
     return used, changed
+
+
+@cache
+def _moved() -> Mapping[str, str]:
+    """Returns the symbols that took the place of older ones, from the table of this package."""
+    text = (files(__package__) / "manifests" / "cpc-moved.tsv").read_text(encoding="utf-8")
+    return dict(line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
 
 
 SPELLINGS: Mapping[str, Callable[[Ontology, Sequence[str]], tuple[list[str], list[Respelled]]]] = {"cpc": _respell_cpc}

@@ -1,37 +1,20 @@
 """Content as a stream: files in an archive one after another, lines in blocks; nothing is held whole.
 
-Like ``source.py`` this goes by content alone: gzip, xz, bzip2, zip and tar, in two layers at most.
+What is compressed is recognised and bounded by ``unpacking.py``.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
-import tarfile
-import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO, Protocol
 
-from ..errors import ParseError, SmaError
-from .magic import packed_as
+from ..errors import ParseError
 from .report import LoadReport
-from .source import (
-    BZIP2,
-    GZIP,
-    UNPACKING_FAULTS,
-    XZ,
-    ZIP,
-    Source,
-    archive_members,
-    decode_lines,
-    is_litter,
-    is_tar,
-)
+from .source import Source, decode_lines
+from .unpacking import Member, telling_damage, unpacked_members
 
 __all__ = [
     "HashedStream",
@@ -39,6 +22,7 @@ __all__ = [
     "Readable",
     "Rejoined",
     "head_of",
+    "heads_of",
     "line_blocks",
     "members",
     "only_member",
@@ -46,14 +30,6 @@ __all__ = [
 ]
 
 _CHUNK = 1 << 20
-_LAYERS = 2
-
-
-class Member(NamedTuple):
-    """One file: its name in the archive (empty where there is no archive), and its uncompressed bytes."""
-
-    name: str
-    stream: IO[bytes]
 
 
 class Readable(Protocol):
@@ -101,32 +77,18 @@ class Rejoined:
         return head
 
 
-@contextmanager
-def reading(source: Source) -> Iterator[None]:
+def reading(source: Source) -> AbstractContextManager[None]:
     """Turns what a damaged stream raises into a ParseError that names the file."""
-    try:
-        yield
-    except UNPACKING_FAULTS as fault:
-        if isinstance(fault, SmaError):
-            raise
-        raise ParseError(
-            f"read {source.path}",
-            f"the compressed data is damaged or incomplete ({fault})",
-            "Get the file again and compare its size and checksum with the publisher's.",
-            path=source.path,
-        ) from fault
+    return telling_damage(source.path)
 
 
 def members(source: Source) -> Iterator[Member]:
-    """Yields the files in a source, each to be read before the next is asked for; one where it is no archive.
-
-    Folders, links, hidden files and the ``__MACOSX`` folder are passed over. Nothing is written anywhere, so the names
-    inside an archive can do no harm. Read within ``reading``.
+    """Yields the files in a source, as ``unpacked_members`` does. Read within ``reading``.
 
     Raises:
-        ParseError: something is compressed in a way that is not read, or in more than two layers.
+        ParseError: something is compressed in a way that is not read, in too many layers, or grows beyond reason.
     """
-    yield from _members(io.BytesIO(source.raw), "", source.path, _LAYERS)
+    return unpacked_members(io.BytesIO(source.raw), len(source.raw), source.path)
 
 
 @contextmanager
@@ -137,7 +99,7 @@ def only_member(source: Source) -> Iterator[IO[bytes]]:
         ParseError: there is none, or more than one.
     """
     with reading(source):
-        count = sum(1 for _ in members(source)) if _is_archive(source) else 1
+        count = sum(1 for _ in members(source))
         if count != 1:
             raise ParseError(
                 f"read {source.path}",
@@ -169,20 +131,6 @@ def head_of(source: Source, size: int = 65536) -> bytes:
     return next(heads_of(source, size), b"")
 
 
-def peek_first(path: Path, size: int = 65536) -> tuple[str, bytes]:
-    """Returns the name and the start of the first file in the one at ``path``, which is not read further than needed.
-
-    The name is empty where that is no archive; so is the start where it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            opened = _members(file, "", str(path), _LAYERS)
-            first = next(opened, None)
-            return (first.name, first.stream.read(size)) if first else ("", b"")
-    except UNPACKING_FAULTS:
-        return "", b""
-
-
 def line_blocks(stream: Readable, report: LoadReport) -> Iterator[tuple[int, list[str]]]:
     """Yields ``(position of the first line from 0, lines)`` as ``decode_lines`` gives them, about 1 MiB at a time."""
     start, rest = 0, b""
@@ -202,76 +150,3 @@ def line_blocks(stream: Readable, report: LoadReport) -> Iterator[tuple[int, lis
             lines = decode_lines(piece[:cut], report, first=start + 1)[:-1]
             yield start, lines
             start += len(lines)
-
-
-def _is_archive(source: Source) -> bool:
-    stream, _ = _unpacked(io.BytesIO(source.raw), _LAYERS)
-    return _is_zip(stream) or _is_tar(stream)
-
-
-def _members(stream: IO[bytes], name: str, path: str, layers: int) -> Iterator[Member]:
-    stream, layers = _unpacked(stream, layers)
-    if layers and _is_zip(stream):
-        with zipfile.ZipFile(stream) as archive:
-            for inner in archive_members(archive):
-                with archive.open(inner) as opened:
-                    yield from _members(_buffered(opened), inner, path, layers - 1)
-    elif layers and _is_tar(stream):
-        with tarfile.open(fileobj=stream, mode="r|") as tar:
-            for info in tar:
-                opened_file = tar.extractfile(info) if info.isreg() and not is_litter(info.name) else None
-                if opened_file is not None:
-                    yield from _members(opened_file, info.name, path, layers - 1)
-    else:
-        head = _head(stream)
-        packed = packed_as(head) or ("more than two layers of compression" if _is_packed(head) else "")
-        if packed:
-            raise ParseError(
-                f"read {path}",
-                f"{name or 'it'} is binary or compressed in a way that is not read ({packed})",
-                "Unpack it first; gzip, xz, bzip2, zip and tar are unpacked here.",
-                path=path,
-            )
-        yield Member(name, stream)
-
-
-def _unpacked(stream: IO[bytes], layers: int) -> tuple[IO[bytes], int]:
-    """Returns the stream without its compression, and how many more layers there may be."""
-    while layers:
-        head = _head(stream)
-        opened: gzip.GzipFile | lzma.LZMAFile | bz2.BZ2File
-        if head[:2] == GZIP:
-            opened = gzip.GzipFile(fileobj=stream, mode="rb")
-        elif head[:6] == XZ:
-            opened = lzma.LZMAFile(stream)  # noqa: SIM115 - it lives as long as what is read from it
-        elif head[:3] == BZIP2:
-            opened = bz2.BZ2File(stream)
-        else:
-            break
-        stream, layers = _buffered(opened), layers - 1
-    return stream, layers
-
-
-def _buffered(stream: Any) -> IO[bytes]:
-    return io.BufferedReader(stream)
-
-
-def _head(stream: IO[bytes]) -> bytes:
-    if isinstance(stream, io.BufferedReader):
-        return stream.peek(512)[:512]
-    at = stream.tell()
-    head = stream.read(512)
-    stream.seek(at)
-    return head
-
-
-def _is_zip(stream: IO[bytes]) -> bool:
-    return _head(stream)[:4] in ZIP
-
-
-def _is_tar(stream: IO[bytes]) -> bool:
-    return is_tar(_head(stream))
-
-
-def _is_packed(head: bytes) -> bool:
-    return head[:2] == GZIP or head[:6] == XZ or head[:3] == BZIP2 or head[:4] in ZIP

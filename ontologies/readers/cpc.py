@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePath
 
 from ..builder import OntologyBuilder
@@ -89,7 +90,7 @@ def read_cpc(source: SourceLike, *, strict: bool = False, name: str | None = Non
             version, items = found
             for item in items:
                 collector.add(item, own, places.number(member.name, item.line) if member.name else item.line)
-            report.entries += own.entries
+            report.entries += [replace(entry, path=report.path, where=member.name) for entry in own]
             sums[member.name] = hashed.sha256
             versions.append(version or version_in(member.name))
     if not sums:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Item", "plain_title"]
+__all__ = ["Item", "joined_text", "plain_title"]
 
 _REFERENCE = re.compile(r" ?\([^()]*\)")
 _SYMBOL_INSIDE = re.compile(r"[A-HY][0-9]{2}[A-Z]|takes? precedence")
@@ -52,4 +52,9 @@ def plain_title(text: str) -> str:
             if shorter == text:
                 break
             text = shorter
+    return joined_text(text)
+
+
+def joined_text(text: str) -> str:
+    """Returns a text in one line, without the blanks that what was taken out of it leaves before a stop."""
     return _BEFORE_STOP.sub("", _BLANKS.sub(" ", text)).strip()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..report import LoadReport
 from ..stream import Readable
 from ..xml_stream import XmlReader
-from .cpc_items import Item
+from .cpc_items import Item, joined_text
 from .cpc_symbol import SYMBOL, read_symbols
 
 __all__ = ["is_scheme", "read_scheme"]
@@ -25,6 +25,7 @@ _FLAGS = {"not-allocatable": "not-allocatable", "additional-only": "additional-o
 
 def is_scheme(head: bytes) -> bool:
     """Returns whether ``head``, the start of a file, is that of a scheme."""
+    head = head.replace(b"\0", b"")  # so that names in UTF-16 can be found
     return b"<class-scheme" in head or (b"<classification-item" in head and b"<classification-symbol" in head)
 
 
@@ -86,7 +87,7 @@ class _SchemeReader(XmlReader):
         elif name == _TEXT:
             self._words.append(" ")
         elif name == _PART and self._way and self._way[0] == _TITLE:
-            part = " ".join("".join(self._words).split())
+            part = joined_text("".join(self._words))
             self._parts += [part] if part else []
             self._words = []
         elif name == _TITLE and entry is not None and not self._way:
@@ -111,9 +112,15 @@ class _SchemeReader(XmlReader):
                 at = above[at]
         for place, item in enumerate(items):
             at = above[place]
-            while at >= 0 and (items[at].heading or not items[at].symbol):
+            gone = ""
+            while at >= 0 and (items[at].heading or items[at].deleted or not items[at].symbol):
+                gone = gone or (items[at].symbol if items[at].deleted and not items[at].heading else "")
                 at = above[at]
             item.parent = items[at].symbol if at >= 0 else ""
+            if gone and item.symbol and not item.deleted:
+                below = f"below {item.parent}" if item.parent else "at the top"
+                message = f"{item.symbol} stands inside {gone}, which is deleted; it stands {below}"
+                self.report.warn("retired-target", message, [item.line], [item.symbol, gone])
         return [item for item in items if item.symbol]
 
     def _begin(self, attributes: Mapping[str, str]) -> None:

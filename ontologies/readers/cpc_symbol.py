@@ -25,7 +25,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _SUBCLASS = re.compile(r"[A-HY][0-9]{2}[A-Z]", re.IGNORECASE)
-_BARE_GROUP = re.compile(r"[0-9]{1,4}/[0-9]{2,10}")
+_BARE_GROUP = re.compile(r"[0-9]{1,4}/[0-9]{2,10}[,;]?")
 
 
 class Written(NamedTuple):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ..builder import OntologyBuilder
+from ..iris import BASE_TAG
 from ..magic import refusal
 from ..ontology import Ontology
 from ..report import LoadReport, Tally
@@ -124,8 +125,9 @@ class _OboReader:
         """Returns the ontology of what was read."""
         self.tally.tell(self.report)
         header = self.header
+        tags = {**header.tags, BASE_TAG: header.bases} if header.bases else header.tags
         return self.builder.freeze(
-            name=header.name, version=header.version, sha256=sha256, header=header.tags, note_nameless=True
+            name=header.name, version=header.version, sha256=sha256, header=tags, note_nameless=True
         )
 
     def _stanza_head(self, line: str, kind: str, number: int, *, clean: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..report import LoadReport
-from .obo_syntax import read_header_date, split_tail
+from .obo_syntax import read_header_date, split_tail, unescape
 
 __all__ = ["OboHeader"]
 
@@ -58,6 +58,12 @@ class OboHeader:
             stated = next((info[1] for info in infos if info), "")
         release = _RELEASE.search(stated)
         return release[1] if release else stated or self._date
+
+    @property
+    def bases(self) -> list[str]:
+        """Prefixes that the file gives a web address, each with that, as ``BASE_TAG`` has them."""
+        words = (unescape(split_tail(value)[0]).split() for value in self.tags.get("idspace", ()))
+        return sorted({f"{word[0]} {word[1]}" for word in words if len(word) > 1 and "://" in word[1]})
 
     def _first(self, tag: str) -> str:
         return split_tail(next(iter(self.tags.get(tag, ())), ""))[0]

@@ -20,6 +20,7 @@ __all__ = [
     "qualifier_keys",
     "read_header_date",
     "read_ids",
+    "read_property",
     "read_quoted",
     "read_stanza_head",
     "read_text",
@@ -56,6 +57,7 @@ _XREF_ITEM = re.compile(rf'\s*((?:\\.|[^\s\\,\]"{{])+)(?:(?<!:)\s*{_STRING})?(?:
 _PLAIN_QUOTED = re.compile(r'"([^"\\]*)"((?: [^\s\[\\{!"]+)*) \[([^\s,\]\\"{]+(?:, [^\s,\]\\"{]+)*)?\]')
 _XREF_SKIP = re.compile(rf"(?:\\.|{_STRING}|[^,\]\\])*")
 _XREF_LINE = re.compile(rf'(?:\\.|[^\s\\"{{!])+(?:\s+{_STRING})?(?:\s*{_QUALIFIERS})?\s*(?:!.*)?')
+_PROPERTY_LINE = re.compile(rf'(?:\\.|[^\s\\"{{!])+\s+(?:{_STRING}|[^\s"{{!][^\s]*)(?:\s+[^\s"{{!]\S*)?')
 _PARTIAL_DATE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?")
 
 _STANZA = re.compile(r"\[\s*([A-Za-z_]+)\s*(\]?)\s*(.*)")
@@ -231,7 +233,17 @@ def read_xref(value: str) -> Fault | None:
     """Returns the fault of a cross-reference line, which is an id with perhaps a quoted description behind it."""
     if _XREF_LINE.fullmatch(value):
         return None
+    if not value:
+        return Fault("loose-xref", "the cross-reference is empty")
     return Fault("loose-xref", f"{value!r} is no cross-reference: a blank must be followed by a quoted description")
+
+
+def read_property(value: str) -> Fault | None:
+    """Returns the fault of a property, which is a relation and an id or a text, perhaps with a datatype behind it."""
+    body = split_tail(value)[0].rstrip()
+    if _PROPERTY_LINE.fullmatch(body):
+        return None
+    return Fault("bad-property", f"{value!r} is no property: a relation, then an id or a quoted text")
 
 
 def read_header_date(value: str) -> str | None:

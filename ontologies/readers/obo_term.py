@@ -15,6 +15,7 @@ from .obo_syntax import (
     is_iso_date,
     qualifier_keys,
     read_ids,
+    read_property,
     read_quoted,
     read_text,
     read_xref,
@@ -198,6 +199,9 @@ class TermReader:
     def _property(self, term: str, clause: Clause) -> None:
         match = _PROPERTY.match(clause.value.replace("\\:", ":"))
         if match is None:
+            fault = read_property(clause.value)
+            if fault:
+                self.fault(fault, clause, term)
             return
         ids, _ = read_ids(match["successor"] or match["deprecated"] or "")
         for word in ids:

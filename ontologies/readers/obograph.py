@@ -21,7 +21,7 @@ from ..source import SourceLike, read_source
 from ..stream import members, reading
 from .owl_genus import genus_edges
 from .owl_header import short_name, version_in
-from .owl_vocabulary import BUILT_IN, DCT, IAO, OIO, OWL, YES
+from .owl_vocabulary import BUILT_IN, DCT, IAO, OIO, OWL, RDFS, YES
 
 __all__ = ["can_read", "read_obograph"]
 
@@ -32,6 +32,7 @@ _SCOPES = {
     "hasRelatedSynonym": "RELATED",
 }
 _REPLACED_BY = (f"{IAO}0100001", f"{OIO}replacedBy", f"{DCT}isReplacedBy")
+_IS_A = frozenset({"is_a", "subClassOf", f"{RDFS}subClassOf"})
 _NO_RELATION = frozenset({"subPropertyOf", "inverseOf", "type"})  # edges between properties, or to individuals
 
 
@@ -195,8 +196,9 @@ class _Reading:
     def _class(self, term: str, label: str, meta: dict[str, Any], where: str) -> None:
         builder = self.builder
         pairs = [(_text(p, "pred"), _text(p, "val")) for p in _objects(meta, "basicPropertyValues")]
-        replaced = [self.table.id_in(value) for pred, value in pairs if pred in _REPLACED_BY and value]
-        deprecated = meta.get("deprecated", False)
+        replaced = [i for pred, value in pairs if pred in _REPLACED_BY and value for i in self.table.ids_in(value)]
+        stated = meta.get("deprecated")
+        deprecated = False if stated is None else stated
         line = self._line(where)
         if deprecated and not label and len(replaced) == 1 and (f"{IAO}0000231", f"{IAO}0000227") in pairs:
             self.merged.append((term, replaced[0], line))
@@ -229,9 +231,11 @@ class _Reading:
             builder.add_replacement(term, successor, line)
         for pred, value in pairs:
             if pred == f"{OIO}consider":
-                builder.add_suggestion(term, self.table.id_in(value), line)
+                for other in self.table.ids_in(value):
+                    builder.add_suggestion(term, other, line)
             elif pred == f"{OIO}hasAlternativeId":
-                builder.add_alt_id(term, self.table.id_in(value), line)
+                for alternative in self.table.ids_in(value):
+                    builder.add_alt_id(term, alternative, line)
             elif pred in self.class_level and value:
                 builder.add_relation(term, self.relations[pred], self._id(value), line)
 
@@ -245,7 +249,7 @@ class _Reading:
             self.passed[f"edge {pred}" if pred in _NO_RELATION else "edge of a property"] += 1
         elif term not in self._defined:
             self.passed["edge of what is no class here"] += 1
-        elif pred == "is_a":
+        elif pred in _IS_A:
             self.builder.add_parent(term, other, self._line(where))
             parents.setdefault(term, set()).add(other)
         else:

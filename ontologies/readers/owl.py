@@ -68,7 +68,9 @@ class _Reading:
         self.ontologies = graph.subjects(f"{OWL}Ontology")
         typed = graph.subjects(*CLASS_TYPES)
         heirs = [s for s, found in graph.statements.items() if isinstance(s, Iri) and _SUBCLASS in found]
-        self.classes = sorted({c for c in (*typed, *heirs) if not c.startswith(BUILT_IN) and c not in _OBSOLETE})
+        self.classes = sorted(
+            c for c in {*typed, *heirs} if not (c.startswith(BUILT_IN) or c in _OBSOLETE or self._is_restriction(c))
+        )
         self.properties = graph.subjects(f"{OWL}ObjectProperty")
         self.class_level = [
             p
@@ -125,12 +127,12 @@ class _Reading:
         builder.define(term, line)
         self._names(term, cls)
         self._state(term, cls)
-        for value in graph.values(cls, f"{OIO}hasAlternativeId"):
-            builder.add_alt_id(term, self._id_in(value), line)
-        for value in (v for v in graph.values(cls, *_REPLACED_BY) if not isinstance(v, Literal) or v.text.strip()):
-            builder.add_replacement(term, self._id_in(value), line)
-        for value in graph.values(cls, f"{OIO}consider"):
-            builder.add_suggestion(term, self._id_in(value), line)
+        for alternative in self._ids_in(cls, f"{OIO}hasAlternativeId"):
+            builder.add_alt_id(term, alternative, line)
+        for successor in self._ids_in(cls, *_REPLACED_BY):
+            builder.add_replacement(term, successor, line)
+        for other in self._ids_in(cls, f"{OIO}consider"):
+            builder.add_suggestion(term, other, line)
         for above in graph.values(cls, _SUBCLASS):
             self._superclass(term, above)
         for prop in self.class_level:
@@ -202,16 +204,16 @@ class _Reading:
             self.counts["deprecated"] = before + 1
 
     def _superclass(self, term: str, above: Node) -> None:
-        if isinstance(above, Iri):
+        if isinstance(above, Iri) and not self._is_restriction(above):
             if above.startswith(BUILT_IN) or above in _OBSOLETE:
                 return  # owl:Thing is above everything and says nothing
             self.counts["subclass-of"] += 1
             self._parent(term, above)
-        elif isinstance(above, Blank):
+        elif not isinstance(above, Literal):
             self.counts["unnamed-superclasses"] += 1
             members = self._members(above)
             for member in members:
-                if isinstance(member, Iri):
+                if isinstance(member, Iri) and not self._is_restriction(member):
                     self._parent(term, member)
                 else:
                     self._restriction(term, member)
@@ -237,6 +239,10 @@ class _Reading:
                 else:
                     found.append(member)
         return found
+
+    def _is_restriction(self, node: Node) -> bool:
+        """Whether a node is a restriction, which some programs give an address of its own."""
+        return bool(self.graph.values(node, f"{OWL}onProperty"))
 
     def _restriction(self, term: str, node: Node) -> None:
         """Reads a restriction: that some value is of a class is a relation to it."""
@@ -273,7 +279,8 @@ class _Reading:
     def _definition_of(self, term: str, same: Node) -> None:
         """Reads a definition: the named members of an intersection are genera, nothing else draws an edge."""
         members = self._members(same)
-        genera = {self.table.id_of(m) for m in members if isinstance(m, Iri) and not m.startswith(BUILT_IN)}
+        named = [m for m in members if isinstance(m, Iri) and not (m.startswith(BUILT_IN) or self._is_restriction(m))]
+        genera = {self.table.id_of(m) for m in named}
         if genera:
             self.genera.setdefault(term, set()).update(genera)
         elif not members:
@@ -329,9 +336,20 @@ class _Reading:
             found = self.relation_ids[prop] = short[0] if short else self.table.id_of(prop)
         return found
 
-    def _id_in(self, value: Node) -> str:
-        """Returns the id that a value names: a link, an address as text, or an id as text, perhaps as ``EX_1``."""
-        return self.table.id_in(value.text) if isinstance(value, Literal) else self.table.id_of(str(value))
+    def _ids_in(self, cls: Iri, *properties: str) -> list[str]:
+        """Returns the ids that values name: links, and addresses or ids as text, perhaps as ``EX_1``."""
+        found: list[str] = []
+        for value in self.graph.values(cls, *properties):
+            if not isinstance(value, Literal):
+                found.append(self.table.id_in(value))
+            elif value.text.strip():
+                ids = self.table.ids_in(value.text)
+                found += ids
+                if ids != [self.table.id_in(value.text)]:
+                    term = self.table.id_of(cls)
+                    message = f"{term} has {value.text!r} in the place of an id; read as {' and '.join(ids)}"
+                    self.report.warn("several-ids", message, self._lines(cls), [term, *ids])
+        return found
 
 
 def _has_blank(text: str) -> bool:

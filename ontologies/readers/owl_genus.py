@@ -12,9 +12,9 @@ __all__ = ["genus_edges"]
 
 
 def genus_edges(parents: Mapping[str, Iterable[str]], genera: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
-    """Returns the pairs (term, genus) that become edges, by code point.
+    """Returns the pairs (term, genus) that become edges, by code point; the order of names decides nothing else.
 
-    A genus that another genus of the term leads up to is left out, and so is one that would close a circle.
+    A genus that anything else above the term leads up to is left out, and so is one that would close a circle.
 
     >>> genus_edges({"cat": ["felid"], "felid": ["animal"]}, {"cat": ["animal"], "pup": ["dog"]})
     [('pup', 'dog')]
@@ -22,16 +22,14 @@ def genus_edges(parents: Mapping[str, Iterable[str]], genera: Mapping[str, Itera
     above = {term: set(direct) for term, direct in parents.items()}
     found: list[tuple[str, str]] = []
     for term in sorted(genera):
-        mine = sorted(set(genera[term]) - {term})
         known = _ancestors(above, above.get(term, ()))
-        fresh = [genus for genus in mine if genus not in known]
-        beyond = {genus: _ancestors(above, above.get(genus, ())) for genus in fresh}
-        for genus in fresh:
-            shadowed = any(genus in beyond[other] for other in fresh if other != genus and other not in beyond[genus])
-            if not shadowed and term not in beyond[genus]:
+        for genus in sorted(set(genera[term]) - known - {term}):
+            if term not in _ancestors(above, [genus]):
                 found.append((term, genus))
                 above.setdefault(term, set()).add(genus)
-    return found
+    grown = dict.fromkeys(term for term, _ in found)
+    beyond = {term: _ancestors(above, (a for p in above[term] for a in above.get(p, ()))) for term in grown}
+    return [(term, genus) for term, genus in found if genus not in beyond[term]]
 
 
 def _ancestors(above: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:

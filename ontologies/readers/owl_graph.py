@@ -29,6 +29,7 @@ TYPE = f"{RDF}type"
 
 # Relative addresses of a file that states no base are resolved against this, never against a path of the machine.
 _NO_BASE = "http://relative.invalid/"
+_SKOLEM = "/.well-known/genid/"
 
 _XML = re.compile(rb"\s*<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z])")
 _ADDRESS_FIRST = re.compile(
@@ -39,7 +40,7 @@ _ENCODING = re.compile(r"\A(<\?xml[^>]*?)\s+encoding\s*=\s*[\"'][^\"']*[\"']")
 _STATED_ENCODING = re.compile(rb"\A<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
 _RDF_ENTITY = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?RDF\b")
 _TURTLE = re.compile(
-    rb"^[ \t]*(?:@prefix[ \t]+[^\s:]*:[ \t]*<|@base[ \t]*<|PREFIX[ \t]+[^\s:]*:[ \t]*<|BASE[ \t]*<"
+    rb"^[ \t]*(?:@?(?i:prefix)\s+[^\s:]*:\s*<|@?(?i:base)\s*<"
     rb"|<[^<>\s]*>[ \t]+(?:a|<[^<>\s]*>)[ \t])",
     re.MULTILINE,
 )
@@ -173,6 +174,7 @@ def can_read(content: bytes) -> bool:
     >>> can_read(b"@prefix owl: <http://www.w3.org/2002/07/owl#> .")
     True
     """
+    content = _decoded(content)
     return bool(_syntax(content)) or any(sign.search(content) for sign, _ in _OTHER_OWL)
 
 
@@ -292,7 +294,10 @@ def _parse(content: bytes, syntax: str, path: str, shown: str, graph: RdfGraph, 
 
 
 def _subject(node: Any, rdflib: Any) -> Iri | Blank:
-    return Iri(node) if isinstance(node, rdflib.URIRef) else Blank(f"_:{node}")  # never equal to an address
+    # RDF 1.1 has addresses that stand for nodes without one, so that these can be exchanged.
+    if isinstance(node, rdflib.URIRef) and _SKOLEM not in node:
+        return Iri(node)
+    return Blank(f"_:{node}")  # never equal to an address
 
 
 def _node(node: Any, rdflib: Any) -> Node:

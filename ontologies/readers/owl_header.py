@@ -50,10 +50,11 @@ def version_in(text: str) -> str:
     return (release[1] or release[2]) if release else " ".join(text.split())[:60]
 
 
-def version_of(graph: RdfGraph, ontologies: Iterable[Iri]) -> str:
+def version_of(graph: RdfGraph, ontologies: Sequence[Iri]) -> str:
     """Returns the release that the ontologies state; of several the last by code point.
 
-    It is the release in the address of the version, else the version information, else the date of the last change.
+    It is the release in the address of the version, else the version information, else what that address has in a way
+    of its own, else the date of the last change.
     """
     for predicate in (f"{OWL}versionIRI", f"{OWL}versionInfo", f"{DCT}modified", f"{OIO}date", f"{DCT}issued"):
         found: list[str] = []
@@ -65,9 +66,18 @@ def version_of(graph: RdfGraph, ontologies: Iterable[Iri]) -> str:
                 elif predicate != f"{OWL}versionIRI" and text.strip():
                     day = _DATE.match(text.strip()) if predicate != f"{OWL}versionInfo" else None
                     found.append(day[0] if day else version_in(text))
+        if not found and predicate == f"{OWL}versionInfo":
+            found = [part for o in ontologies for part in _own_parts(o, graph.iris(o, f"{OWL}versionIRI"))]
         if found:
             return max(found)
     return ""
+
+
+def _own_parts(ontology: Iri, versions: Iterable[Iri]) -> list[str]:
+    """Returns the part of each address of a version that holds a digit and no part of the ontology's own."""
+    shared = set(re.split("[/#]", ontology))
+    parts = [[p for p in re.split("[/#]", v) if p not in shared and re.search(r"\d", p)] for v in versions]
+    return [own[-1] for own in parts if own]
 
 
 def own_namespaces(graph: RdfGraph, ontologies: Iterable[Iri]) -> list[tuple[str, str]]:

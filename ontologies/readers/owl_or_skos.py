@@ -9,7 +9,7 @@ from ..report import LoadReport
 from ..source import SourceLike, read_source
 from .owl import CLASS_TYPES, read_owl_graph
 from .owl_graph import can_read, read_graph
-from .skos import CONCEPT, has_untyped_concepts, read_skos_graph
+from .skos import has_untyped_concepts, read_skos_graph, typed_concepts
 
 __all__ = ["can_read", "read_rdf"]
 
@@ -45,7 +45,7 @@ def read_rdf(
     sources = [read_source(source, name=name), *(read_source(other) for other in more)]
     report = LoadReport(", ".join(s.path for s in sources))
     graph = read_graph(sources, report)
-    concepts, classes = graph.subjects(CONCEPT), graph.subjects(*CLASS_TYPES)
+    concepts, classes = typed_concepts(graph), graph.subjects(*CLASS_TYPES)
     # A vocabulary may leave the types out: what has broader and narrower terms is of SKOS.
     is_skos = len(concepts) > len(classes) or (not classes and has_untyped_concepts(graph))
     read = read_skos_graph if is_skos else read_owl_graph

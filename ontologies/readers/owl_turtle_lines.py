@@ -20,12 +20,13 @@ def turtle_lines(content: bytes, prefixes: Mapping[str, str]) -> dict[str, int]:
     {'http://e.org/a': 1, 'http://e.org/d': 3}
     """
     found: dict[str, int] = {}
-    is_open = False
+    is_open = is_text = False
     for number, line in enumerate(content.splitlines(), 1):
         bare = line.strip()
-        if not bare or bare[:1] == b"#":
+        was_text, is_text = is_text, is_text != bool((line.count(b'"""') + line.count(b"'''")) % 2)
+        if not was_text and (not bare or bare[:1] == b"#"):
             continue
-        subject = None if is_open else _SUBJECT.match(line)
+        subject = None if is_open or was_text else _SUBJECT.match(line)
         if subject is not None:
             address, prefix, local = ((part or b"").decode("utf-8", "replace") for part in subject.groups())
             if not address and prefix in prefixes:
@@ -33,5 +34,5 @@ def turtle_lines(content: bytes, prefixes: Mapping[str, str]) -> dict[str, int]:
             if address:
                 found.setdefault(address, number)
         is_closed = bare.endswith(b".") or bare.partition(b" #")[0].rstrip().endswith(b".")
-        is_open = not is_closed and bare[:6].upper() not in (b"PREFIX", b"BASE <")
+        is_open = is_text or (not is_closed and bare[:6].upper() not in (b"PREFIX", b"BASE <"))
     return found

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..builder import OntologyBuilder
 from ..drafts import known
 from ..iris import BASE_TAG, IriTable
 from ..ontology import Ontology
 from ..report import LoadReport
+from .owl_genus import genus_edges
 from .owl_graph import Iri, Literal, Node, RdfGraph
 from .owl_header import own_namespaces, short_name, tell_imports, version_of
 from .owl_labels import choose_label, deprecation_of
 from .owl_vocabulary import DCT, OWL, RDFS, SKOS, SKOSXL
 
-__all__ = ["CONCEPT", "TOP_TAG", "has_untyped_concepts", "read_skos_graph"]
+__all__ = ["TOP_TAG", "has_untyped_concepts", "read_skos_graph", "typed_concepts"]
 
-CONCEPT = f"{SKOS}Concept"
+_CONCEPT = f"{SKOS}Concept"
 
 TOP_TAG = "top-concepts"
 """Header tag whose values are the ids of the top concepts."""
@@ -22,21 +25,44 @@ TOP_TAG = "top-concepts"
 _ISO = "http://purl.org/iso25964/skos-thes#"
 _UP = (f"{SKOS}broader", f"{_ISO}broaderGeneric")
 _DOWN = (f"{SKOS}narrower", f"{_ISO}narrowerGeneric")
+_FAR_UP, _FAR_DOWN = f"{SKOS}broaderTransitive", f"{SKOS}narrowerTransitive"
 # A part and an instance are no kinds of the whole and of the class: these are relations, whichever way written.
 _OTHER_UP = (f"{_ISO}broaderPartitive", f"{_ISO}broaderInstantial")
 _OTHER_DOWN = {f"{_ISO}narrowerPartitive": _OTHER_UP[0], f"{_ISO}narrowerInstantial": _OTHER_UP[1]}
+_OTHER_ENDS = frozenset({*_OTHER_UP, *_OTHER_DOWN})
 _RELATIONS = (
     f"{SKOS}related", f"{SKOS}exactMatch", f"{SKOS}closeMatch", f"{SKOS}broadMatch", f"{SKOS}narrowMatch",
     f"{SKOS}relatedMatch",
 )  # fmt: skip
 # What is said of concepts alone makes one of whatever it is said of, even where the type is left out.
-_OF_CONCEPTS = frozenset({*_UP, *_DOWN, f"{SKOS}related", f"{SKOS}topConceptOf"})
+_OF_CONCEPTS = frozenset({*_UP, *_DOWN, _FAR_UP, _FAR_DOWN, f"{SKOS}related", f"{SKOS}topConceptOf"})
 _SYNONYMS = (("altLabel", "EXACT"), ("hiddenLabel", "RELATED"))
+
+
+def typed_concepts(graph: RdfGraph) -> list[Iri]:
+    """Returns what is a concept by its type, or by a class of concepts that the graph declares; code-point order."""
+    return graph.subjects(*_below(graph, f"{RDFS}subClassOf", _CONCEPT))
 
 
 def has_untyped_concepts(graph: RdfGraph) -> bool:
     """Returns whether anything in a graph has properties that concepts alone have."""
     return any(not _OF_CONCEPTS.isdisjoint(found) for found in graph.statements.values())
+
+
+def _below(graph: RdfGraph, step: str, top: str) -> list[str]:
+    """Returns a class or property of SKOS and all that the graph declares to be a kind of it."""
+    below: dict[Node, list[Iri]] = {}
+    for subject in graph.statements:
+        if isinstance(subject, Iri):
+            for above in graph.iris(subject, step):
+                below.setdefault(above, []).append(subject)
+    found: dict[str, None] = {top: None}
+    waiting = [top]
+    while waiting:
+        fresh = [name for name in below.get(Iri(waiting.pop()), ()) if name not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
 
 
 def read_skos_graph(graph: RdfGraph, report: LoadReport, sha256: str, *, language: str = "en") -> Ontology:
@@ -64,11 +90,15 @@ class _Reading:
         self.language = language
         self.builder = OntologyBuilder(report)
         self.schemes = graph.subjects(f"{SKOS}ConceptScheme")
+        self.up, self.down = (
+            tuple(p for known in names for p in _below(graph, f"{RDFS}subPropertyOf", known) if p not in _OTHER_ENDS)
+            for names in (_UP, _DOWN)
+        )
         told = [s for s, found in graph.statements.items() if isinstance(s, Iri) and not _OF_CONCEPTS.isdisjoint(found)]
         # So does standing at the other end of these (their range, too, is a concept), if the file says more of it.
-        ends = (*_UP, *_DOWN, f"{SKOS}related", f"{SKOS}hasTopConcept")
+        ends = (*self.up, *self.down, _FAR_UP, _FAR_DOWN, f"{SKOS}related", f"{SKOS}hasTopConcept")
         named = [v for subject in graph.statements for v in graph.iris(subject, *ends) if v in graph.statements]
-        self.concepts = sorted({*graph.subjects(CONCEPT), *told, *named} - {*self.schemes})
+        self.concepts = sorted({*typed_concepts(graph), *told, *named} - {*self.schemes})
         fixed = [("skos", SKOS), ("isothes", _ISO)]  # relations have one id whatever a file calls these
         given = [pair for pair in own_namespaces(graph, self.schemes) if pair[1] not in (SKOS, _ISO)]
         namespaces = [*given, *fixed]
@@ -111,8 +141,10 @@ class _Reading:
             if odd:
                 self.report.warn("bad-boolean", f"{term}: {odd}", known([line]), [term])
         for successor in graph.values(concept, f"{DCT}isReplacedBy"):
-            text = successor.text if isinstance(successor, Literal) else str(successor)
-            builder.add_replacement(term, self.table.id_in(text), line)
+            for other in (
+                self.table.ids_in(successor.text) if isinstance(successor, Literal) else [self.table.id_in(successor)]
+            ):
+                builder.add_replacement(term, other, line)
         for relation in _RELATIONS:
             for other in graph.iris(concept, relation):
                 builder.declare_relation(self.table.id_of(relation), relation.removeprefix(SKOS))
@@ -155,9 +187,9 @@ class _Reading:
         graph, concepts = self.graph, set(self.concepts)
         subjects = sorted(s for s in graph.statements if isinstance(s, Iri))
         for subject in subjects:
-            for other in graph.iris(subject, *_UP):
+            for other in graph.iris(subject, *self.up):
                 self._edge(subject, other, concepts, self._line(subject))
-            for other in graph.iris(subject, *_DOWN):
+            for other in graph.iris(subject, *self.down):
                 self._edge(other, subject, concepts, self._line(subject))
             for predicate in _OTHER_UP:
                 for other in graph.iris(subject, predicate):
@@ -165,6 +197,24 @@ class _Reading:
             for predicate, upward in _OTHER_DOWN.items():
                 for other in graph.iris(subject, predicate):
                     self._other(other, upward, subject, concepts, self._line(subject))
+
+        self._far_edges(subjects, concepts)
+
+    def _far_edges(self, subjects: Sequence[Iri], concepts: set[Iri]) -> None:
+        """Draws an edge for what is said to be broader at some distance, where nothing else leads there."""
+        pairs = {(subject, other) for subject in subjects for other in self.graph.iris(subject, _FAR_UP)}
+        pairs |= {(other, subject) for subject in subjects for other in self.graph.iris(subject, _FAR_DOWN)}
+        near: dict[str, list[str]] = {}
+        far: dict[str, list[str]] = {}
+        for narrow, broad in self.edges:
+            near.setdefault(narrow, []).append(broad)
+        named: dict[str, Iri] = {}
+        for narrow, broad in sorted(pairs):
+            ids = self.table.id_of(narrow), self.table.id_of(broad)
+            named.update(zip(ids, (narrow, broad), strict=True))
+            far.setdefault(ids[0], []).append(ids[1])
+        for term, genus in genus_edges(near, far):
+            self._edge(named[term], named[genus], concepts, self._line(named[term]))
 
     def _edge(self, narrow: Iri, broad: Iri, concepts: set[Iri], line: int) -> None:
         pair = self.table.id_of(narrow), self.table.id_of(broad)

@@ -179,7 +179,7 @@ def _newest(versions: list[StixObject], report: LoadReport) -> StixObject:
     for found in versions:
         if found.time != latest:
             older.append(found)
-        elif all(found.values != other.values for other in distinct):
+        elif all(_content(found) != _content(other) for other in distinct):
             distinct.append(found)
     first = distinct[0]
     ids = list(dict.fromkeys([first.key, first.id]))
@@ -203,8 +203,14 @@ def _newest(versions: list[StixObject], report: LoadReport) -> StixObject:
     return first
 
 
+def _content(found: StixObject) -> dict[str, Any]:
+    """Returns the properties of an object, its stamps as times: one time has many spellings."""
+    times = {name: time_of(found.values.get(name)) for name in ("created", "modified")}
+    return {**found.values, **{name: time for name, time in times.items() if time != UNKNOWN_TIME}}
+
+
 def _without_domains(found: StixObject) -> dict[str, Any]:
-    return {name: value for name, value in found.values.items() if name != _DOMAINS}
+    return {name: value for name, value in _content(found).items() if name != _DOMAINS}
 
 
 def _check_marks(found: StixObject, report: LoadReport) -> None:

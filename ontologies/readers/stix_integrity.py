@@ -15,7 +15,7 @@ from .stix_object import KINDS, TACTIC, TECHNIQUE, UNKNOWN_TIME, StixObject, is_
 
 __all__ = ["note_integrity"]
 
-_REPLACED = "revoked-by"
+_REPLACED, _IS_A = "revoked-by", "subtechnique-of"
 
 
 def note_integrity(bundle: StixBundle, ontology: Ontology, report: LoadReport) -> None:
@@ -47,7 +47,7 @@ def _note_ends(bundle: StixBundle, ontology: Ontology, report: LoadReport) -> No
             found = bundle.objects.get(end)
             if found is None:
                 unknown[end] += 1
-            elif found.retired:
+            elif found.retired and (kind, end) != (_IS_A, ends[1]):  # such an edge has a warning of its own
                 retired[found.key][kind] += 1
     for key in sorted(retired):
         today = ontology.resolve(key).used
@@ -77,7 +77,7 @@ def _note_odd_objects(bundle: StixBundle, report: LoadReport) -> None:
         message = f"{found.key} was changed before it was created ({found.text('modified')})"
         report.note("odd-time", message, ids=[found.key], where=found.where)
     odd: list[str] = []
-    for link, child, parent in bundle.links("subtechnique-of", (TECHNIQUE,), TECHNIQUE):
+    for link, child, parent in bundle.links(_IS_A, (TECHNIQUE,), TECHNIQUE):
         ends = bundle.objects.get(child), bundle.objects.get(parent)
         if link.retired or ends[0] is None or ends[1] is None or ends[0].retired:
             continue

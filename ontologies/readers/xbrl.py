@@ -1,7 +1,8 @@
 """Reader of XBRL taxonomies, such as US-GAAP, and of the taxonomies that filings extend them by.
 
 The lattice is the union of the presentation networks: a concept stands below all concepts under which it is shown
-anywhere. Calculation and definition networks are typed relations. A concept of a company that is shown nowhere stands
+anywhere. Where networks of several roles together would run in a circle, the links that fewest of them show are kept as
+relations. Calculation and definition networks are typed relations. A concept of a company that is shown nowhere stands
 below the total that it adds to, and is marked so.
 """
 
@@ -14,17 +15,22 @@ from functools import cache
 from importlib.resources import files
 
 from ..builder import OntologyBuilder
+from ..graph import spell
 from ..iris import PLAIN_TAG
 from ..ontology import Ontology
 from ..report import FileLines, LoadReport
 from ..source import SourceLike
+from .xbrl_circles import opened, refuse_circle
 from .xbrl_files import can_read_xbrl
 from .xbrl_taxonomy import Concept, Taxonomy, read_taxonomy
 
-__all__ = ["ABSTRACT", "DEPRECATED", "INFERRED", "OWN", "can_read", "read_xbrl", "release_of"]
+__all__ = ["ABSTRACT", "DEPRECATED", "INFERRED", "OWN", "SHOWN_BELOW", "can_read", "read_xbrl", "release_of"]
 
 ABSTRACT, OWN, INFERRED, DEPRECATED = "abstract", "own", "inferred-parent", "deprecated"
 """Marks of concepts: headings, those of a company, those placed by a calculation, those a label calls deprecated."""
+
+SHOWN_BELOW = "shown-below"
+"""Relation of a link of a presentation network that is not in the lattice, since it would close a circle there."""
 
 _ROLE = "http://www.xbrl.org/2003/role/"
 _SUMMATION = "summation-item"
@@ -77,7 +83,7 @@ def read_xbrl(
 
     Raises:
         ParseError: a file cannot be read, there is no concept, or ``strict`` met a fault.
-        CycleFound: the presentation networks together run in a circle.
+        CycleFound: a presentation network runs in a circle.
         DataMissing: there is no such file.
 
     >>> schema = b'''<s:schema xmlns:s="http://www.w3.org/2001/XMLSchema" xmlns:x="http://www.xbrl.org/2003/instance"
@@ -165,6 +171,7 @@ class _Reading:
         concepts = self.taxonomy.concepts
         unknown: dict[str, None] = {}
         totals: dict[str, set[str]] = {}
+        left_out = self._left_out()
         for network in self.taxonomy.networks:
             for place in network.occurrences:
                 parent, concept = place.parent, place.concept
@@ -173,7 +180,9 @@ class _Reading:
                     continue
                 short = place.arcrole.rsplit("/", 1)[-1]
                 pairs[network.kind].add((parent, concept))
-                if network.kind == "presentation":
+                if network.kind == "presentation" and (concept, parent) in left_out:
+                    self.builder.add_relation(concept, SHOWN_BELOW, parent, self._line(place.file, place.line))
+                elif network.kind == "presentation":
                     self.builder.add_parent(concept, parent, self._line(place.file, place.line))
                 elif not short.startswith("dep-"):
                     self.builder.declare_relation(short, short.replace("-", " "))
@@ -196,12 +205,36 @@ class _Reading:
             f"networks {len(self.taxonomy.networks)}",
         ]
 
+    def _left_out(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Returns the links that would close a circle of several networks, and tells of them."""
+        roles: dict[tuple[str, str], set[str]] = {}
+        lines: dict[tuple[str, str], list[int]] = {}
+        for network in self.taxonomy.of_kind("presentation"):
+            places = [place for place in network.occurrences if place.concept in self.taxonomy.concepts]
+            edges = [(place.concept, place.parent) for place in places]
+            refuse_circle(edges, network.role, self.report.path)
+            for edge, place in zip(edges, places, strict=True):
+                roles.setdefault(edge, set()).add(network.role)
+                lines.setdefault(edge, []).append(self._line(place.file, place.line))
+        found = opened(roles)
+        if found:
+            self.builder.declare_relation(SHOWN_BELOW, "shown below")
+        for (concept, parent), cycle in sorted(found.items()):
+            message = (
+                f"networks of several roles together run in a circle: {spell(cycle)}; that {concept} is shown below "
+                f"{parent}, under {len(roles[concept, parent])} of them, is kept as the relation {SHOWN_BELOW}"
+            )
+            self.report.warn("opened-circle", message, sorted(lines[concept, parent]), [concept, parent])
+        return found
+
     def _infer(self, totals: dict[str, set[str]], shown: set[str]) -> None:
         """Places concepts of a company that are shown nowhere below the totals that they add to."""
         placed = sorted(t for t in totals if t not in shown and self.taxonomy.concepts[t].is_own)
+        closing = opened({(term, total): [""] for term in placed for total in totals[term]})
         for term in placed:
             for total in sorted(totals[term]):
-                self.builder.add_parent(term, total)
+                if (term, total) not in closing:
+                    self.builder.add_parent(term, total)
             self.builder.mark(term, INFERRED)
         if placed:
             self.report.note(

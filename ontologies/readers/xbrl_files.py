@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ...errors import ParseError
 from ..report import LoadReport
 from ..xml_stream import XmlReader
 
@@ -40,6 +41,8 @@ _LANG = "http://www.w3.org/XML/1998/namespace lang"
 _TYPES = {"loc": "locator", "label": "resource"}  # where a file leaves the type of an element out
 _STANDARD_LABEL = "http://www.xbrl.org/2003/role/label"
 _HEADS = 65536
+_GROWTH, _ALWAYS = 64, 1 << 16  # pairs of ends that the arcs of one link may join, for each thing in it and in any case
+_POINTER = re.compile(r"element\(([^()/]+)\)")  # the long form of a pointer by id
 _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*\?>|<!--(?:[^-]|-(?!->))*-->"
     rb"|<!DOCTYPE[^\[>]*(?:\[[^\]]*\][^>]*)?>)*<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)",
@@ -81,12 +84,12 @@ class Arc(NamedTuple):
 
 
 class Label(NamedTuple):
-    """One label of a concept; ``concept`` is a locator."""
+    """One arc from a concept to a label; ``concept`` is a locator, ``text`` the place of the label among the texts."""
 
     concept: str
-    role: str
-    language: str
     text: str
+    priority: int
+    is_prohibited: bool
 
 
 @dataclass
@@ -97,6 +100,7 @@ class XbrlContent:
         elements: of the schemas.
         arcs: of presentation, calculation and definition links.
         labels: of label links.
+        texts: role, language and text of each label by its place: ``file#id``, or where it has no id file and number.
         schemas: names of the schema files that were read.
         namespaces: target namespace of each of them.
         odd: faults with how many there are and where the first one stands.
@@ -105,6 +109,7 @@ class XbrlContent:
     elements: list[Element] = field(default_factory=list)
     arcs: list[Arc] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
+    texts: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
     odd: dict[str, tuple[int, str, int]] = field(default_factory=dict)
 
@@ -127,7 +132,8 @@ def can_read_xbrl(content: bytes) -> bool:
     True
     """
     root = root_name(content)
-    return root == "linkbase" or (root == "schema" and b"http://www.xbrl.org/2003/" in content[:_HEADS])
+    head = content[:_HEADS].replace(b"\0", b"")  # so that names in UTF-16 can be found
+    return root == "linkbase" or (root == "schema" and b"http://www.xbrl.org/2003/" in head)
 
 
 def root_name(content: bytes) -> str:
@@ -136,7 +142,7 @@ def root_name(content: bytes) -> str:
     >>> root_name(b"<?xml version='1.0'?><!-- a comment --><x:xbrl>")
     'xbrl'
     """
-    match = _ROOT.match(content[:_HEADS])
+    match = _ROOT.match(content[:_HEADS].removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff").replace(b"\0", b""))
     return match[1].decode("ascii", "replace") if match else ""
 
 
@@ -170,9 +176,9 @@ class _FileReader(XmlReader):
         self.kind = ""
         self.role = ""
         self.locators: dict[str, list[str]] = {}
-        self.resources: dict[str, list[tuple[str, str, str]]] = {}
+        self.resources: dict[str, list[str]] = {}
         self.arcs: list[tuple[Mapping[str, str], int]] = []
-        self.label: tuple[str, str, str] | None = None
+        self.label: tuple[str, str, str, str] | None = None
         self.parts: list[str] = []
         self.declares_prefixes(self._prefix)
 
@@ -218,12 +224,16 @@ class _FileReader(XmlReader):
     def _part(self, local: str, attributes: Mapping[str, str]) -> None:
         kind = _x(attributes, "type") or _TYPES.get(local, "arc" if local.endswith("Arc") else "")
         if kind == "locator":
-            self.locators.setdefault(_x(attributes, "label"), []).append(_x(attributes, "href"))
+            href = _x(attributes, "href")
+            if href.partition("#")[2]:
+                self.locators.setdefault(_x(attributes, "label"), []).append(href)
+            else:
+                self.content.fault("locators that name no element were left out", self.file, self.line)
         elif kind == "arc":
             self.arcs.append((dict(attributes), self.line))
         elif kind == "resource" and local == "label":
             role = _x(attributes, "role") or _STANDARD_LABEL  # as the specification has it
-            self.label = _x(attributes, "label"), role, attributes.get(_LANG, "").lower()
+            self.label = _x(attributes, "label"), role, attributes.get(_LANG, "").lower(), attributes.get("id", "")
             self.parts = []
 
     def text(self, data: str) -> None:
@@ -238,8 +248,10 @@ class _FileReader(XmlReader):
         if space != LINK:
             return
         if local == "label" and self.label is not None:
-            label, role, language = self.label
-            self.resources.setdefault(label, []).append((role, language, "".join(self.parts)))
+            label, role, language, identifier = self.label
+            place = f"{self.file}#{identifier}" if identifier else f"{self.file} {len(self.content.texts)}"
+            self.resources.setdefault(label, []).append(place)
+            self.content.texts[place] = role, language, "".join(self.parts)
             self.label = None
         elif local == self.kind:
             self._close()
@@ -248,23 +260,39 @@ class _FileReader(XmlReader):
     def _close(self) -> None:
         """Ties the arcs of one link to the ends that their labels stand for."""
         content = self.content
+        said = len(self.arcs) + sum(map(len, (*self.locators.values(), *self.resources.values())))
+        left = _ALWAYS + _GROWTH * said
         for attributes, line in self.arcs:
             sources = self.locators.get(_x(attributes, "from"), [])
-            if self.kind == "labelLink":
-                texts = self.resources.get(_x(attributes, "to"), [])
-                if not sources or not texts:
-                    content.fault("arcs from or to a label that is not there were left out", self.file, line)
-                if attributes.get("use") != "prohibited":
-                    content.labels.extend(Label(self._place(href), *text) for href in sources for text in texts)
-                continue
-            targets = self.locators.get(_x(attributes, "to"), [])
+            end = _x(attributes, "to")
+            targets = [*map(self._place, self.locators.get(end, []))]
+            if self.kind == "labelLink":  # a label here, or one of another file, which an extension takes back so
+                targets += self.resources.get(end, [])
+            what = "label" if self.kind == "labelLink" else "locator"
             if not sources or not targets:
-                content.fault("arcs from or to a locator that is not there were left out", self.file, line)
-            for source in sources:
+                content.fault(f"arcs from or to a {what} that is not there were left out", self.file, line)
+            left -= len(sources) * len(targets)
+            if left < 0:
+                raise ParseError(
+                    f"read {self.path} as XBRL",
+                    f"its arcs join so many ends that share a label that they come to millions (line {line})",
+                    "Such files can stall a machine; give a file as published.",
+                    path=self.path,
+                    line=line,
+                )
+            for source in map(self._place, sources):
                 for target in targets:
-                    content.arcs.append(self._arc(attributes, self._place(source), self._place(target), line))
+                    if self.kind == "labelLink":
+                        content.labels.append(Label(source, target, *self._use(attributes, line)))
+                    else:
+                        content.arcs.append(self._arc(attributes, source, target, line))
+
+    def _use(self, attributes: Mapping[str, str], line: int) -> tuple[int, bool]:
+        """Returns the priority of an arc, and whether it takes back those of no greater one."""
+        return int(self._number(attributes.get("priority", "0"), line)), attributes.get("use") == "prohibited"
 
     def _arc(self, attributes: Mapping[str, str], source: str, target: str, line: int) -> Arc:
+        priority, is_prohibited = self._use(attributes, line)
         return Arc(
             kind=KINDS[self.kind],
             role=self.role,
@@ -273,8 +301,8 @@ class _FileReader(XmlReader):
             target=target,
             order=self._number(attributes.get("order", "1"), line),
             preferred=attributes.get("preferredLabel", ""),
-            priority=int(self._number(attributes.get("priority", "0"), line)),
-            is_prohibited=attributes.get("use") == "prohibited",
+            priority=priority,
+            is_prohibited=is_prohibited,
             weight=attributes.get("weight", ""),
             line=line,
             file=self.file,
@@ -293,6 +321,8 @@ class _FileReader(XmlReader):
     def _place(self, href: str) -> str:
         """Returns a locator without folders: the file, or this one, and the id."""
         file, _, fragment = href.partition("#")
+        pointer = _POINTER.fullmatch(fragment)
+        fragment = pointer[1] if pointer else fragment
         return f"{unquote(file.rsplit('/', 1)[-1]) or self.file}#{unquote(fragment)}"
 
 

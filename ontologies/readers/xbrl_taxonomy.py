@@ -17,7 +17,7 @@ from ...errors import ParseError
 from ..report import LoadReport
 from ..source import Source, SourceLike, read_source
 from ..stream import members, reading
-from .xbrl_files import Arc, Element, XbrlContent, can_read_xbrl, read_xbrl_file
+from .xbrl_files import Arc, Element, Label, XbrlContent, can_read_xbrl, read_xbrl_file
 
 __all__ = ["Concept", "Network", "Occurrence", "Taxonomy", "read_taxonomy"]
 
@@ -252,13 +252,17 @@ class _Assembly:
         )
 
     def _labels(self) -> dict[str, list[tuple[str, str, str]]]:
-        found: dict[str, list[tuple[str, str, str]]] = {}
-        for label in sorted(set(self.content.labels)):
-            key = self._concept_at(label.concept, ("", 0))
-            text = " ".join(label.text.split())
-            if text:
-                found.setdefault(key, []).append((label.role, label.language, text))
-        return found
+        best: dict[tuple[str, str], Label] = {}
+        for label in self.content.labels:  # of one priority that counts which takes the other back
+            ends = label.concept, label.text
+            best[ends] = max(best.get(ends, label), label, key=lambda one: (one.priority, one.is_prohibited))
+        found: dict[str, set[tuple[str, str, str]]] = {}
+        for label in best.values():
+            role, language, text = self.content.texts.get(label.text, ("", "", ""))
+            if text.strip() and not label.is_prohibited:
+                key = self._concept_at(label.concept, ("", 0))
+                found.setdefault(key, set()).add((role, language, " ".join(text.split())))
+        return {key: sorted(labels) for key, labels in found.items()}
 
     def _about(self) -> tuple[str, str]:
         """Returns the prefix and the release of the taxonomy that most concepts belong to."""

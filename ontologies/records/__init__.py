@@ -2,6 +2,7 @@
 
 from .frequency import Frequency
 from .gaf import read_gaf
+from .gpad import read_gpad
 from .hpoa import read_hpoa
 from .loading import load_records
 from .model import ASPECTS, Annotation, EvidenceRow, Record, Records
@@ -31,6 +32,7 @@ __all__ = [
     "read_company_facts",
     "read_filings",
     "read_gaf",
+    "read_gpad",
     "read_hpoa",
     "read_instance",
     "read_patents",

@@ -15,6 +15,7 @@ from ..strings import StringColumn
 __all__ = ["Arrays", "Int32", "Interned", "strings_of", "typed"]
 
 Int32 = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int32 | np.uint16 | np.uint8]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -24,11 +25,12 @@ class Interned:
     """A text column in which each distinct text is held once.
 
     Attributes:
-        codes: int32 ``[rows]``, number in ``values``.
+        codes: number in ``values``, ``[rows]``; int32, or as it lies in a compiled file, where the smallest type of
+            uint8, uint16 and int32 that serves is taken.
         values: distinct texts.
     """
 
-    codes: Int32
+    codes: Codes
     values: StringColumn
 
     @classmethod
@@ -60,7 +62,7 @@ class Interned:
             KeyError: an array is missing.
             TypeError: an array has another shape or type.
         """
-        return cls(_wide(arrays[name]), strings_of(arrays, f"{name}_values", f"{name}_ends"))
+        return cls(_codes(arrays[name]), strings_of(arrays, f"{name}_values", f"{name}_ends"))
 
 
 def strings_of(arrays: Arrays, blob: str, ends: str) -> StringColumn:
@@ -89,7 +91,7 @@ def _narrow(count: int) -> type[np.uint8 | np.uint16 | np.int32]:
     return np.uint8 if count <= 2**8 else np.uint16 if count <= 2**16 else np.int32
 
 
-def _wide(array: npt.NDArray[np.generic]) -> Int32:
+def _codes(array: npt.NDArray[np.generic]) -> Codes:
     if array.dtype not in (np.uint8, np.uint16, np.int32) or array.ndim != 1:
         raise TypeError(f"an array of {array.dtype} {list(array.shape)} stands where text codes are due")
-    return array.astype(np.int32)
+    return cast("Codes", array)

@@ -7,7 +7,7 @@ lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ from .pool import Pooled, Rows, pool
 from .qualifier import NEGATED, UNCLEAR
 from .tab import Table, TableReader
 
-__all__ = ["can_read", "read_gaf", "release_of"]
+__all__ = ["GafReading", "can_read", "read_gaf", "release_of"]
 
 Int64 = npt.NDArray[np.int64]
 
@@ -78,8 +78,8 @@ def read_gaf(
     r"""Returns the gene products in a GAF file, or in JSON lines, their terms resolved to live terms of ``ontology``.
 
     The file is read a block at a time. The key of a record is its database and accession, its name is its symbol; its
-    attributes are ``symbol``, ``title``, ``synonym``, ``type``, ``taxon``, ``source``, ``date``, ``evidence`` and
-    ``reference``.
+    attributes are ``symbol``, ``title``, ``synonym``, ``type``, ``taxon``, ``source``, ``date``, ``evidence``,
+    ``reference``, ``qualifier``, ``with``, ``extension`` and ``form`` (of a gene product, such as an isoform).
 
     Args:
         source: path, bytes or binary file, perhaps compressed.
@@ -102,7 +102,7 @@ def read_gaf(
     opened = read_source(source, name=name)
     report = LoadReport(opened.path)
     header, table, sha256 = _read_table(opened, report)
-    reading = _Reading(read_header(header or ()), table, ontology, evidence, is_gaf=header is not None)
+    reading = GafReading(read_header(header or ()), table, ontology, evidence, is_gaf=header is not None)
     records = reading.records(sha256, report)
     if strict:
         report.require_clean()
@@ -151,12 +151,32 @@ def _refuse_other(lines: list[str], source: Source) -> None:
     )
 
 
-class _Reading:
-    """One table on its way to records; what a GAF file must state other forms may leave open."""
+class GafReading:
+    """One table on its way to records; what a GAF file must state other forms may leave open.
+
+    Args:
+        header: the fields of its header lines.
+        table: its rows, in the columns of a GAF file and perhaps others.
+        ontology: the Gene Ontology.
+        evidence: which rows count, as in ``read_gaf``.
+        is_gaf: it is a GAF file.
+        name: of the records.
+        more: columns that a GAF file lacks and that are attributes, each with the word for it.
+    """
 
     def __init__(
-        self, header: dict[str, str], table: Table, ontology: Ontology, evidence: str, *, is_gaf: bool
+        self,
+        header: dict[str, str],
+        table: Table,
+        ontology: Ontology,
+        evidence: str,
+        *,
+        is_gaf: bool,
+        name: str = "gaf",
+        more: Mapping[str, str] | None = None,
     ) -> None:
+        self.name = name
+        self.more = more or {}
         self.header = header
         self.is_gaf = is_gaf
         self.table = table
@@ -168,7 +188,8 @@ class _Reading:
         """Returns the records and writes what there is to say into ``report``."""
         table, told = self.table, self.told
         self._check_header()
-        told.widths(len(COLUMNS), LEAST)
+        if self.is_gaf:
+            told.widths(len(COLUMNS), LEAST)
         keys, record = self._keys()
         term = told.by_text("term", told.resolve("term", self.ontology))
         self._warn_empty("term", "term id")
@@ -187,7 +208,7 @@ class _Reading:
             high=nothing,
             numerator=np.full(len(usable), -1, np.int64),
             denominator=np.full(len(usable), -1, np.int64),
-            texts=np.column_stack([table.codes[column][usable] for column in _COPIED]),
+            texts=np.column_stack([table.codes[column][usable] for column in (*_COPIED, *self.more.values())]),
         )
         pooled = pool(rows, record_count=len(keys), term_count=len(self.ontology), apart=True)
         self._report_pooling(rows, pooled, usable, keys)
@@ -196,7 +217,7 @@ class _Reading:
         told.tell(report)
         kept = usable[pooled.kept]
         return Records(
-            name="gaf",
+            name=self.name,
             version=release_in(self.header),
             sha256=sha256,
             ontology_version=ontology_release(self.header),
@@ -208,7 +229,7 @@ class _Reading:
             line=table.line[kept],
             evidence=evidence_of(table, kept),
             report=report,
-            attributes=attributes_of(table, record, usable, len(keys)),
+            attributes=attributes_of(table, record, usable, len(keys), self.more),
         )
 
     def _check_header(self) -> None:
@@ -259,7 +280,7 @@ class _Reading:
         """Warns of rows whose aspect is not that of their term; the term is believed, and the rows stay."""
         codes, values = self.table.codes["aspect"], self.table.values["aspect"]
         for code, letter in enumerate(values):
-            if letter not in ("P", "F", "C"):
+            if letter not in ("P", "F", "C") and (letter or self.is_gaf):
                 lines = self.told.lines("aspect", code)
                 self.told.warn("aspect", f"aspect {letter!r} is none of P, F and C; the term tells it", lines)
         size = max(len(values), 1)

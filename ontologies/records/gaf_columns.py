@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -50,7 +52,7 @@ def evidence_of(table: Table, kept: Int64) -> dict[str, Interned]:
     return found
 
 
-def attributes_of(table: Table, record: Int32, usable: Int64, size: int) -> Attributes:
+def attributes_of(table: Table, record: Int32, usable: Int64, size: int, more: Mapping[str, str]) -> Attributes:
     """Returns the attributes of ``size`` records.
 
     Args:
@@ -58,6 +60,7 @@ def attributes_of(table: Table, record: Int32, usable: Int64, size: int) -> Attr
         record: number of the record of each row, -1 for none.
         usable: the rows that count as evidence; what a thing is called is read from all of its rows.
         size: number of records.
+        more: further columns of the table by the name of the attribute; their parts stand between vertical bars.
     """
     named = np.flatnonzero(record >= 0)
 
@@ -80,6 +83,11 @@ def attributes_of(table: Table, record: Int32, usable: Int64, size: int) -> Attr
         "date": ("date", day, usable),
         "evidence": ("evidence", whole, usable),
         "reference": ("reference", parts, usable),
+        "qualifier": ("qualifier", whole, usable),
+        "with": ("with", parts, usable),
+        "extension": ("extension", parts, usable),
+        "form": ("form", parts, usable),
+        **{name: (column, parts, usable) for name, column in more.items()},
     }
     return Attributes(
         {

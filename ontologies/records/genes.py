@@ -1,7 +1,7 @@
 """Reader of the gene tables of the Human Phenotype Ontology: which gene carries which disease.
 
 ``genes_to_phenotype.txt`` has a row for each gene, sign and disease, ``genes_to_disease.txt`` one for each gene and
-disease. Of both, the gene and the disease are read; columns are found by name.
+disease. Of both, the gene and the disease are read; columns are found by name. Older releases name them in a comment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ _COLUMNS = {
     "gene_symbol": "symbol",
     "entrez_gene_symbol": "symbol",
     "disease_id": "disease",
+    "gene_id(entrez)": "gene",
+    "disease_id_for_link": "disease",
+    "diseaseid": "disease",
 }
+_FORMAT = "#format:"
 _NEEDED = ("gene", "symbol", "disease")
 _NCBI = "NCBIGene:"
 _ALL_NUMBER = re.compile(r"[0-9]+")
@@ -119,11 +123,21 @@ def read_genes(source: SourceLike, keys: Sequence[str], *, strict: bool = False)
 
 
 def _header_at(lines: Sequence[str]) -> int:
-    return next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), -1)
+    for at, line in enumerate(lines):
+        if line[: len(_FORMAT)].lower() == _FORMAT:
+            return at
+        if line.strip() and not line.startswith("#"):
+            return at
+    return -1
 
 
 def _columns(lines: Sequence[str], at: int) -> list[str]:
-    return [_COLUMNS.get(cell.strip().lower(), "") for cell in lines[at].split("\t")] if at >= 0 else []
+    if at < 0:
+        return []
+    line = lines[at]
+    if line[: len(_FORMAT)].lower() == _FORMAT:
+        line = line[len(_FORMAT) :].replace("<tab>", "\t")
+    return [_COLUMNS.get(re.sub(r"[ -]", "_", cell.strip().lower()), "") for cell in line.split("\t")]
 
 
 def _links(table: Table, keys: Sequence[str], report: LoadReport, path: str, sha256: str) -> GeneLinks:
@@ -160,7 +174,9 @@ def _links(table: Table, keys: Sequence[str], report: LoadReport, path: str, sha
     strange = sorted({values["disease"][disease] for disease, _, _ in pairs if not known[disease]})
     if strange:
         told = ", ".join(strange[:3])
-        report.note("unknown-disease", f"{len(strange)} diseases of the file are no record: {told}", ids=strange)
+        lost = {disease for disease, _, _ in pairs if not known[disease]}
+        lines = table.line[np.isin(codes["disease"], list(lost))].tolist()
+        report.note("unknown-disease", f"{len(strange)} diseases of the file are no record: {told}", lines, strange)
     return GeneLinks(
         path=path,
         sha256=sha256,

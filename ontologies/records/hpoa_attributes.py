@@ -15,27 +15,33 @@ __all__ = ["hpoa_attributes", "undated"]
 
 Int32 = npt.NDArray[np.int32]
 
+_COLUMNS = {
+    "date": "biocuration", "reference": "reference", "evidence": "evidence", "onset": "onset", "sex": "sex",
+    "modifier": "modifier", "frequency": "frequency",
+}  # fmt: skip
+
 _DATE = re.compile(r"\[(\d{4}-\d\d-\d\d)\]")
 
 
 def hpoa_attributes(
     keys: Sequence[str], record: Int32, codes: Mapping[str, Int32], texts: Mapping[str, Sequence[str]]
 ) -> Attributes:
-    """Returns ``source``, ``date``, ``reference`` and ``evidence`` of every record.
+    """Returns the attributes of every record.
 
     ``source`` is the prefix of the key (OMIM, ORPHA, DECIPHER); ``date`` the days on which its rows were written or
     changed, as its biocuration says; ``reference`` what they rest on, as a rule publications; ``evidence`` of which
-    kind they are (IEA, PCS, TAS). Only rows that are used count.
+    kind they are (IEA, PCS, TAS); ``onset``, ``sex``, ``modifier`` and ``frequency`` what its rows state there, as
+    written. Only rows that are used count.
 
     Args:
         keys: keys of the records.
         record: number of the record of each used row, in file order, int32 ``[n]``.
-        codes: for ``biocuration``, ``reference`` and ``evidence``, the number of each row's text, int32 ``[n]``.
+        codes: for each column that an attribute is made of, the number of each row's text, int32 ``[n]``.
         texts: the distinct texts of each of them.
     """
-    columns = {"date": ("biocuration", _dates), "reference": ("reference", _listed), "evidence": ("evidence", _listed)}
     found = {"source": _sources(keys)}
-    for name, (column, split) in columns.items():
+    for name, column in _COLUMNS.items():
+        split = _dates if name == "date" else _listed
         found[name] = Attribute.of_column(record, codes[column], texts[column], split, records=len(keys))
     return Attributes(found)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from .sightings import SightingList
@@ -14,7 +14,9 @@ __all__ = ["ATTACK_IDS", "IdForm", "id_column_of", "see_table", "see_text"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _TRIED_ROWS = 50  # rows by which a table is told from text
+_PREFIX = re.compile(r"([A-Za-z]\w*):")
 _IN_CELL = re.compile(r"[\s,;|]+")
+_LONGEST_CELL = 60  # characters of a cell that are told
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,32 @@ class IdForm:
         whole: what an id is.
         search: finds what is an id or looks like one.
         prefix: what may stand before an id as part of its writing, such as the name space of a tag.
-        stop: what may stand in an id in the place of a full stop.
+        written: what may stand in an id in the place of something else, such as of a full stop.
+        several: finds what reads like several ids of which some are not written out.
     """
 
     whole: re.Pattern[str]
     search: re.Pattern[str]
     prefix: str = ""
-    stop: str = "."
+    written: Mapping[str, str] = field(default_factory=dict)
+    several: re.Pattern[str] | None = None
 
     @classmethod
     def of(cls, pattern: str) -> IdForm:
-        """Returns the form of ids that ``pattern`` describes and that nobody writes in another way.
+        """Returns the form of ids that ``pattern`` describes.
 
-        >>> [found for found, _ in IdForm.of("HP:[0-9]{7}").ids_in("HP:0001166, HP:00011660")]
-        ['HP:0001166']
+        Where they begin with a prefix and a colon, they are also known from addresses of the OBO Foundry, which have an
+        underscore there. In another case they look like ids and are none.
+
+        >>> [found for found, _ in IdForm.of("HP:[0-9]{7}").ids_in("HP:0001166, HP_0001083, HP:00011660")]
+        ['HP:0001166', 'HP:0001083']
         """
-        return cls(re.compile(pattern), re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])"))
+        bounds = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
+        prefix = _PREFIX.match(pattern)
+        if prefix is None:
+            return cls(re.compile(pattern), re.compile(bounds.format(pattern)))
+        search = f"{prefix[1]}[:_]{pattern[prefix.end() :]}"
+        return cls(re.compile(pattern), re.compile(bounds.format(search), re.IGNORECASE), written={"_": ":"})
 
     def ids_in(self, text: str) -> Iterator[tuple[str, bool]]:
         """Yields what stands in ``text`` as an id, spelled as the ontology does, and whether it is one."""
@@ -48,21 +60,29 @@ class IdForm:
             found = match[0]
             if self.prefix and found.startswith(self.prefix):
                 found = found[len(self.prefix) :].upper()
-            found = found.replace(self.stop, ".")
+            for other, usual in self.written.items():
+                found = found.replace(other, usual)
             yield found, self.whole.fullmatch(found) is not None
 
 
-# A sub-technique is written T1059/001 in addresses of ATT&CK's pages, and attack.t1059.001 in tags of Sigma rules.
-# Possessive, so that no part of a longer word passes for an id.
+# A sub-technique is written T1059/001 in addresses of ATT&CK's pages, attack.t1059.001 in tags of Sigma rules, and
+# T1059[.]001 by people who break addresses on purpose. Possessive, so that no part of a longer word passes for an id.
+_STOP = r"(?:\.|\[\.\]|\(\.\))"
 ATTACK_IDS = IdForm(
     whole=re.compile(r"T[0-9]{4}(?:\.[0-9]{3})?"),
     search=re.compile(
         r"(?<![A-Za-z0-9])"
-        r"(?:T[0-9]{4}(?:\.[0-9]++|/[0-9]{3}(?![0-9]))?+|attack\.t[0-9]{4}(?:\.[0-9]++)?+)"
+        rf"(?:[Tt][0-9]{{4}}(?:{_STOP}[0-9]++|/[0-9]{{3}}(?![0-9]))?+|attack\.t[0-9]{{4}}(?:\.[0-9]++)?+)"
         r"(?![A-Za-z0-9])"
     ),
     prefix="attack.",
-    stop="/",
+    written={"[.]": ".", "(.)": ".", "/": "."},
+    several=re.compile(
+        rf"(?<![A-Za-z0-9])(T[0-9]{{4}})(?:{_STOP}|/)[0-9]{{3}}(?![0-9])"
+        r"(?:[-\u2013\u2014/][0-9]{3}(?![0-9])"
+        r"|\s*(?:[-\u2013\u2014,/&]|and|or|to)?\s*\.[0-9]{3}(?![0-9])"
+        rf"|\s*(?:[-\u2013\u2014]|to|through)\s*\1(?:{_STOP}|/)[0-9]{{3}}(?![0-9]))"
+    ),
 )
 
 
@@ -83,11 +103,13 @@ def see_table(lines: Sequence[str], delimiter: str, columns: Sequence[int], form
         found: what to add to.
     """
     elsewhere = 0
-    for first, row in _rows(lines, delimiter):
+    for at, (first, row) in enumerate(_rows(lines, delimiter)):
         where = f"line {first}"
         for number, cell in enumerate(row):
             if number in columns:
-                _see(cell, where, form, found)
+                has_any = _see(cell, where, form, found)
+                if at and cell.strip() and not has_any:  # the first row may name the columns
+                    found.pass_over(cell.strip()[:_LONGEST_CELL], "malformed", "stands in a column of ids", where)
             else:
                 elsewhere += sum(1 for _ in form.ids_in(cell))
     if elsewhere:
@@ -138,9 +160,16 @@ def _is_ids(cell: str, form: IdForm) -> bool:
     return bool(words) and all(form.search.fullmatch(word) for word in words)
 
 
-def _see(text: str, where: str, form: IdForm, found: SightingList) -> None:
+def _see(text: str, where: str, form: IdForm, found: SightingList) -> bool:
+    """Adds what stands in a text as an id. Returns whether anything there looks like one."""
+    has_any = False
     for term, is_id in form.ids_in(text):
+        has_any = True
         if is_id:
             found.see(term, where)
         else:
-            found.pass_over(term, "malformed", "looks like an id but is none", where)
+            hint = f"; did you mean {term.upper()}?" if form.whole.fullmatch(term.upper()) else ""
+            found.pass_over(term, "malformed", f"looks like an id but is none{hint}", where)
+    for match in form.several.finditer(text) if form.several is not None else ():
+        found.pass_over(match[0], "malformed", "reads like several ids; only those written out count", where)
+    return has_any

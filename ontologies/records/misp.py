@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .ids_in_text import IdForm
+from .notices import join_shown
 from .sightings import SightingList
 
 __all__ = ["is_misp", "see_events"]
@@ -18,6 +19,7 @@ __all__ = ["is_misp", "see_events"]
 _GALAXIES = r"mitre-(?:(?:[a-z-]+-)?attack-pattern|ics-techniques)"
 _TAG = re.compile(rf'misp-galaxy:{_GALAXIES}="(.*)"', re.DOTALL)
 _GALAXY = re.compile(_GALAXIES)
+_TEXTS = ("info", "value", "comment", "name", "content")
 _PARTS = ("Attribute", "Object", "ShadowAttribute", "EventReport")
 
 
@@ -43,13 +45,19 @@ def see_events(value: Any, form: IdForm, found: SightingList) -> None:
     found.title = ", ".join(titles)
     if len(events) > 1:
         found.notes.append(f"the file holds {len(events)} events, taken together")
+    elsewhere: dict[str, None] = {}
     for number, event in enumerate(events):
         if isinstance(event, dict):
-            _see_part(event, f"events[{number}]" if len(events) > 1 else "event", form, found)
+            _see_part(event, f"events[{number}]" if len(events) > 1 else "event", form, found, elsewhere)
+    unused = sorted(elsewhere.keys() - {mention.id for mention in found.mentions})
+    if unused:
+        found.notes.append(f"ids in texts and in tags of other kinds were not used: {join_shown(unused)}")
 
 
-def _see_part(part: Mapping[str, Any], place: str, form: IdForm, found: SightingList) -> None:
-    """Adds what one part of an event, and the parts inside it, are tagged with."""
+def _see_part(
+    part: Mapping[str, Any], place: str, form: IdForm, found: SightingList, elsewhere: dict[str, None]
+) -> None:
+    """Adds what one part of an event, and the parts inside it, are tagged with; ids anywhere else to ``elsewhere``."""
     if part.get("deleted") in (True, "1"):  # old exports write flags as texts; 1 equals True
         found.notes.append(f"{place} is deleted and was passed over")
         return
@@ -58,6 +66,8 @@ def _see_part(part: Mapping[str, Any], place: str, form: IdForm, found: Sighting
         match = _TAG.fullmatch(name) if isinstance(name, str) else None
         if match:
             _see_label(match[1], f"{place} Tag[{number}]", form, found)
+        elif isinstance(name, str):
+            elsewhere.update({term: None for term, is_id in form.ids_in(name) if is_id})
     for number, galaxy in enumerate(_as_list(part.get("Galaxy"))):
         if not isinstance(galaxy, dict):
             continue
@@ -69,7 +79,9 @@ def _see_part(part: Mapping[str, Any], place: str, form: IdForm, found: Sighting
     for name in _PARTS:
         for number, inner in enumerate(_as_list(part.get(name))):
             if isinstance(inner, dict):
-                _see_part(inner, f"{place}.{name}[{number}]", form, found)
+                _see_part(inner, f"{place}.{name}[{number}]", form, found, elsewhere)
+    texts = [text for field in _TEXTS if isinstance(text := part.get(field), str)]
+    elsewhere.update({term: None for text in texts for term, is_id in form.ids_in(text) if is_id})
 
 
 def _see_cluster(cluster: Mapping[str, Any], where: str, form: IdForm, found: SightingList) -> None:

@@ -264,6 +264,18 @@ class Records:
         np.cumsum(wanted, out=before[1:])
         return before[self.ptr], self.term[wanted]
 
+    def phenotype_frequencies(self) -> Float64 | None:
+        """Returns in which share of a record's instances each phenotype term holds; None where no source says so.
+
+        A range counts with its low end: the upper one overstates what patients of a disease are seen to have.
+
+        Returns:
+            float64 beside the terms of ``phenotypes(excluded=False)``, above 0, NaN where it is not known.
+        """
+        low = self.low[(self.aspect == 0) & ~self.excluded]
+        known = low > 0
+        return np.where(known, low, np.nan) if known.any() else None
+
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Returns the table as plain arrays, for a compiled file; ``from_arrays`` takes them back."""
         keys = StringColumn.from_strings(self.keys)

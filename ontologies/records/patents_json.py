@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import ParseError, QueryError
 from ..readers.cpc_symbol import read_symbols
 from ..report import LoadReport
+from .gaf_text import day_of
 from .patents_model import Document, Given, Patents, PatentsBuilder, read_position, read_value
 from .structured import parse_json, shown
 
@@ -34,7 +35,8 @@ def is_patent_json(head: bytes) -> bool:
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text[:1] not in ("{", "["):
         return False
-    first = text[:4096]
+    first = text.partition("\n")[0] if text[:1] == "{" else text
+    first = first if len(first) > 4096 else text[:4096]
     if '"gold"' in first:  # queries with the answers that are known to be right are no collection of records
         return False
     return any(f'"{name}"' in first for name in _IDS) and any(f'"{name}"' in first for name in _SYMBOLS)
@@ -120,6 +122,7 @@ def _take(builder: PatentsBuilder, line: int, item: Any, report: LoadReport) -> 
         report.error("no-id", f"line {line} holds {shown(item)} without an id; left out", [line])
         return
     found = {name: _texts(_first(item, names)) for name, names in _ATTRIBUTES.items()}
+    found["date"] = [day_of(text) or text for text in found["date"]]
     document = Document(line, _text(_first(item, _TITLES)), {name: texts for name, texts in found.items() if texts})
     given = _first(item, _SYMBOLS)
     listed = given if isinstance(given, list) else [] if given is None else [given]

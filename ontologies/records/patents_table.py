@@ -1,7 +1,8 @@
-"""The long tables of PatentsView: a row for each symbol of a patent, several rows a patent."""
+"""The long tables of PatentsView, a row for each symbol of a patent, several rows a patent, as TSV or CSV."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ __all__ = ["is_patent_table", "read_patent_table"]
 
 # Our column, and the names that it has had; the first that is there counts, the finest kind of symbol first.
 _NAMES = {
-    "key": ("patent_id", "patent_number", "publication_number", "document_number"),
+    "key": ("patent_id", "pgpub_id", "patent_number", "publication_number", "document_number"),
     "symbol": ("cpc_group", "subgroup_id", "cpc_subgroup", "cpc_subgroup_id", "cpc_symbol", "cpc_code", "cpc"),
     "value": ("cpc_type", "category", "cpc_category", "cpc_value"),
     "sequence": ("cpc_sequence", "sequence"),
@@ -45,6 +46,7 @@ def read_patent_table(blocks: Iterable[tuple[int, list[str]]], path: str, report
     """
     reader: TableReader | None = None
     columns: list[str] = []
+    is_csv = False
     for start, lines in blocks:
         if reader is None:
             if not is_patent_table(lines):
@@ -55,10 +57,10 @@ def read_patent_table(blocks: Iterable[tuple[int, list[str]]], path: str, report
                     path=path,
                     line=1,
                 )
-            columns = _columns(lines[0])
+            columns, is_csv = _columns(lines[0]), _is_csv(lines[0])
             reader = TableReader(columns, COLUMNS, _NEEDED, comment="\0")
             lines, start = lines[1:], 1
-        reader.add(lines, start)
+        reader.add(list(map(_by_tabs, lines)) if is_csv else lines, start)
     table = _unquoted(reader.table() if reader else TableReader(COLUMNS, COLUMNS).table())
     told = Notices(table)
     told.widths(len(columns), max((columns.index(name) + 1 for name in _NEEDED), default=0) if columns else 0)
@@ -95,10 +97,19 @@ def _with_values(table: Table, told: Notices) -> Table:
 
 def _columns(line: str) -> list[str]:
     """Our name of each column of a header; a column that nobody reads has an empty name."""
-    names = [cell.strip().strip('"').lower() for cell in line.split("\t")]
+    names = [cell.strip().strip('"').lower() for cell in line.split("," if _is_csv(line) else "\t")]
     chosen = {ours: next((n for n in theirs if n in names), "") for ours, theirs in _NAMES.items()}
     ours_of = {theirs: ours for ours, theirs in chosen.items() if theirs}
     return [ours_of.get(name, "") for name in names]
+
+
+def _is_csv(header: str) -> bool:
+    return "\t" not in header
+
+
+def _by_tabs(line: str) -> str:
+    """Returns a line of CSV with tabs between its cells; no cell of these tables holds a tab or a line end."""
+    return "\t".join(next(csv.reader([line]), [])) if '"' in line else line.replace(",", "\t")
 
 
 def _unquoted(table: Table) -> Table:

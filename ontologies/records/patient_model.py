@@ -56,7 +56,7 @@ class PatientInput:
         records: one entry for each line or file.
         sha256: SHA-256 of the uncompressed content, hex. For a folder or an archive it covers the sorted relative
             paths and the content of the files that were read.
-        form: ``jsonl`` (one record a line, phenopackets among them), ``phenopacket``, ``folder`` or ``zip``.
+        form: ``jsonl`` (one record a line, phenopackets among them), ``phenopacket``, ``folder``, ``zip`` or ``tar``.
         notes: what was noticed about the input as a whole.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from ...errors import QueryError, SmaError
@@ -44,13 +45,13 @@ def patients_from_content(content: bytes, path: str) -> PatientInput:
             report.note("empty", "the input holds no record")
         return PatientInput(records, sha256, "jsonl", tuple(report))
     form = "jsonl" if _is_plain_record(_try_json(text)) else "phenopacket"
-    return PatientInput([_from_whole(content, path)], sha256, form)
+    return PatientInput(_from_whole(content, path), sha256, form)
 
 
 def patients_from_member(content: bytes, name: str) -> list[PatientLine]:
     """Returns the patients of one file among several, at least one: a lone line is named by its file alone."""
     text = _text(content)
-    return _from_lines(content, name) if len(_filled(text)) > 1 and _is_lines(text) else [_from_whole(content, name)]
+    return _from_lines(content, name) if len(_filled(text)) > 1 and _is_lines(text) else _from_whole(content, name)
 
 
 def may_hold_records(head: bytes) -> bool:
@@ -100,8 +101,8 @@ def _try_json(text: str) -> Any:
 
 
 def _from_lines(content: bytes, path: str) -> list[PatientLine]:
-    found = (_from_line(raw, f"{path}:{number}") for number, raw in enumerate(_raw_lines(content), 1))
-    return [line for line in found if line]
+    numbered = enumerate(_raw_lines(content), 1)
+    return [patient for number, raw in numbered if raw.strip() for patient in _from_line(raw, f"{path}:{number}")]
 
 
 def _raw_lines(content: bytes) -> list[bytes]:
@@ -116,19 +117,15 @@ def _raw_lines(content: bytes) -> list[bytes]:
     return content.split(b"\n") if b"\n" in content else content.split(b"\r")
 
 
-def _from_line(raw: bytes, where: str) -> PatientLine | None:
-    if not raw.strip():
-        return None
-    value: Any = None
+def _from_line(raw: bytes, where: str) -> list[PatientLine]:
     try:
         value = parse_json(as_text(raw, where), where)
-        return _patient(value, where)
     except SmaError as error:
-        return BadRecord(_readable_id(value), where, error)
+        return [BadRecord(None, where, error)]
+    return _from_value(value, where)
 
 
-def _from_whole(content: bytes, where: str) -> PatientLine:
-    value: Any = None
+def _from_whole(content: bytes, where: str) -> list[PatientLine]:
     try:
         value = parse_text(as_text(content, where), where)
         if isinstance(value, list):
@@ -137,9 +134,34 @@ def _from_whole(content: bytes, where: str) -> PatientLine:
                 f"it is a list of {len(value)} values",
                 "Give one object per line (JSON lines), without brackets around them and commas between them.",
             )
-        return _patient(value, where) if _is_plain_record(value) else patient_from_phenopacket(value, where)
+    except SmaError as error:
+        return [BadRecord(None, where, error)]
+    return _from_value(value, where)
+
+
+def _from_value(value: Any, where: str) -> list[PatientLine]:
+    """The patients of one value: those of a Cohort message are its members, that of a Family message its proband."""
+    if isinstance(value, dict) and not _is_plain_record(value):
+        members, proband = value.get("members"), value.get("proband")
+        if isinstance(members, list) and members:
+            return [_guarded(member, f"{where} members[{i}]") for i, member in enumerate(members)]
+        if isinstance(proband, dict):
+            return [_guarded(proband, f"{where} proband", relatives=value.get("relatives"))]
+    return [_guarded(value, where)]
+
+
+def _guarded(value: Any, where: str, *, relatives: Any = None) -> PatientLine:
+    """The patient in a value, or why there is none."""
+    try:
+        patient = _patient(value, where)
     except SmaError as error:
         return BadRecord(_readable_id(value), where, error)
+    if isinstance(relatives, list) and relatives:
+        report = LoadReport(where)
+        are = "1 relative is" if len(relatives) == 1 else f"{len(relatives)} relatives are"
+        report.note("relatives", f"{are} no patients here; give their phenopackets by themselves")
+        patient = replace(patient, notes=(*patient.notes, *report))
+    return patient
 
 
 def _patient(value: Any, where: str) -> PatientRecord:
@@ -148,7 +170,7 @@ def _patient(value: Any, where: str) -> PatientRecord:
         raise QueryError(
             f"read {where}", f"it is {shown(value)}", 'Give an object such as {"id": "a", "observed": []}.'
         )
-    if is_message(value) and not _is_plain_record(value):
+    if not _is_plain_record(value) and is_message(value):
         return patient_from_phenopacket(value, where)
     for name in value:
         # A sign under a name that is passed over would be lost in silence, and one that was ruled out with it.

@@ -1,4 +1,4 @@
-"""What a batch reads: patients as JSON lines, one phenopacket, or a folder or zip archive of either.
+"""What a batch reads: patients as JSON lines, phenopackets, families or cohorts, or a folder or archive of either.
 
 One line or file that cannot be used becomes one BadRecord and the rest goes on. Only two records with one id refuse the
 whole input, since nobody could tell their answers apart.
@@ -21,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 from ...errors import QueryError, SmaError
 from ..report import LoadReport
 from ..source import Source, archive_members, peek, read_source
+from ..stream import members, reading
 from .patient_model import BadRecord, PatientInput, PatientRecord
 from .patient_text import PatientLine, may_hold_records, patients_from_content, patients_from_member
 
@@ -43,8 +44,8 @@ def read_patients(path: str | PathLike[str], *, stdin: BinaryIO | None = None) -
 
     Args:
         path: a file of JSON lines (``{"id": ..., "observed": [...], "excluded": [...]}``, other keys are ignored unless
-            they look like one of these misspelt, or a phenopacket a line), a phenopacket, either perhaps compressed, a
-            folder or zip archive of such files, or ``-``.
+            they look like one of these misspelt, or a phenopacket a line), a phenopacket, a Cohort (its members) or
+            a Family (its proband), each perhaps compressed, a folder or archive of such files, or ``-``.
         stdin: binary stream that ``-`` stands for.
 
     Raises:
@@ -86,7 +87,15 @@ def _refuse_repeats(records: Iterable[PatientLine]) -> None:
 def _from_source(source: Source) -> PatientInput:
     if source.raw.startswith(_ZIP_STARTS):
         return _from_zip(source)
-    return patients_from_content(source.content(), source.path)
+    with reading(source):
+        files = [(member.name, member.stream.read()) for member in members(source)]
+    if len(files) == 1:
+        return patients_from_content(files[0][1], source.path)
+    return _from_members([_held(*file) for file in files], "tar", LoadReport(source.path))
+
+
+def _held(name: str, content: bytes) -> Member:
+    return Member(name, lambda: content, lambda: content)
 
 
 def _from_folder(folder: Path, name: str) -> PatientInput:

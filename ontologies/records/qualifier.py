@@ -11,8 +11,10 @@ POSITIVE, NEGATED, UNCLEAR = 0, 1, -1
 
 _NOT = re.compile(r"\bnot\b", re.IGNORECASE)
 _PARTNERS = re.compile(r"[|;,]")
-# "noted" and "notable" are no negations, nor is "knot"; NOT_X and NOTPRESENT may be.
-_LIKE_NOT = re.compile(r"exclu|absent|negat|(?<![a-z])not(?!e|ic|if|able)|\A(?:no?|f(?:alse)?|[!¬~-])\Z", re.IGNORECASE)
+# "noted" and "notable" are no negations, nor is "knot"; NOT_X, NOTPRESENT and !X may be.
+_LIKE_NOT = re.compile(
+    r"exclu|absent|negat|(?<![a-z])not(?!e|ic|if|able)|\A(?:no?|f(?:alse)?|-)\Z|\A[!¬~]", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

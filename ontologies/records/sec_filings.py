@@ -1,4 +1,8 @@
-"""Filings with the SEC in JSON: one filing a line, or all facts of a company as the SEC's interface gives them."""
+"""Filings with the SEC in JSON: one filing a line, or facts as the SEC's interface gives them.
+
+These are all facts of a company (``companyfacts``), those of one concept (``companyconcept``), or what all companies
+said of one concept in one period (``frames``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from ..json_source import json_of
 from ..ontology import Ontology
 from ..report import LoadReport
 from ..source import SourceLike, read_source
-from ..stream import HashedStream, line_blocks, only_member
+from ..stream import HashedStream, line_blocks, members, only_member, reading
 from .model import Records
 from .sec_names import iso_date
 from .structured import parse_json
@@ -33,9 +37,12 @@ def can_read_filings(head: bytes) -> bool:
 
 
 def can_read_facts(head: bytes) -> bool:
-    """Returns whether ``head``, the uncompressed start of a file, is the SEC's facts of a company."""
+    """Returns whether ``head``, the uncompressed start of a file, is facts as the SEC's interface gives them."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    return start.startswith(b"{") and b'"entityName"' in start and b'"facts"' in start
+    if not start.startswith(b"{"):
+        return False
+    of_concept = b'"taxonomy"' in start and b'"tag"' in start and (b'"units"' in start or b'"ccp"' in start)
+    return of_concept or (b'"entityName"' in start and b'"facts"' in start)
 
 
 def read_filings(source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None) -> Records:
@@ -127,45 +134,56 @@ def _concepts(found: Any) -> Iterator[tuple[str, Any]]:
 def read_company_facts(
     source: SourceLike, ontology: Ontology, *, strict: bool = False, name: str | None = None
 ) -> Records:
-    """Returns the filings of a company, out of its ``companyfacts`` document, as records of the concepts that they use.
+    """Returns the filings in facts as the SEC's interface gives them, as records of the concepts that they use.
 
     The key of a record is the accession number of the filing. Its attributes are ``company``, ``cik``, ``form``,
-    ``date`` (of filing), ``fiscal-year`` and ``fiscal-period``.
+    ``date`` (of filing), ``fiscal-year`` and ``fiscal-period``, as far as the document states them.
 
     Args:
-        source: path, bytes or binary file, perhaps compressed.
+        source: path, bytes or binary file, perhaps compressed; an archive may hold many documents.
         ontology: the taxonomy, such as US-GAAP.
         strict: refuse the file at its first warning instead of reporting it.
         name: name for reports, where ``source`` has none.
 
     Raises:
-        ParseError: the file is no such document, or ``strict`` met a fault.
+        ParseError: a file is no such document, or ``strict`` met a fault.
         DataMissing: there is no such file.
     """
     opened = read_source(source, name=name)
     report = LoadReport(opened.path)
-    content = opened.content()
-    document = json_of(content, opened.path, report, asked=f"read {opened.path} as company facts")
-    facts = document.get("facts") if isinstance(document, dict) else None
-    if not isinstance(facts, dict):
-        raise ParseError(
-            f"read {opened.path} as company facts",
-            "it has no object of facts",
-            "Give the companyfacts document of a company, as the SEC's interface returns it.",
-            path=opened.path,
-        )
-    company, cik = _scalar(document.get("entityName")), _scalar(document.get("cik"))
     rows = RowCollector("filing")
     passed: dict[str, int] = {}
+    sums: list[str] = []
     last = ""
-    for concept, fact in _facts(facts):
+    with reading(opened):
+        for member in members(opened):
+            content = member.stream.read()
+            sums.append(hashlib.sha256(content).hexdigest())
+            path = f"{opened.path}/{member.name}" if member.name else opened.path
+            last = max(last, _take_facts(_facts(content, path, report), ontology, rows, passed))
+    if passed:
+        shown = ", ".join(f"{what} {count}" for what, count in sorted(passed.items()))
+        report.note("passed-over", f"facts that no concept of {ontology.label} stands for: {shown}")
+    sha256 = sums[0] if len(sums) == 1 else hashlib.sha256("\n".join(sorted(sums)).encode("ascii")).hexdigest()
+    records = rows.records(ontology, report, name="companyfacts", version=last, sha256=sha256)
+    if strict:
+        report.require_clean()
+    return records
+
+
+def _take_facts(
+    facts: Iterator[tuple[str, dict[str, Any]]], ontology: Ontology, rows: RowCollector, passed: dict[str, int]
+) -> str:
+    """Adds the facts of one document. Returns the last day on which one was filed, or an empty string."""
+    last = ""
+    for concept, fact in facts:
         key = _scalar(fact.get("accn"))
         if not key:
             passed["facts without an accession number"] = passed.get("facts without an accession number", 0) + 1
             continue
-        filed = iso_date(_scalar(fact.get("filed")))
-        attributes = {"company": company, "cik": cik, "form": _scalar(fact.get("form")), "date": filed}
-        attributes |= {"fiscal-year": _scalar(fact.get("fy")), "fiscal-period": _scalar(fact.get("fp"))}
+        filed, company = iso_date(_scalar(fact.get("filed"))), _scalar(fact.get("entityName"))
+        attributes = {"company": company, "cik": _scalar(fact.get("cik")), "form": _scalar(fact.get("form"))}
+        attributes |= {"date": filed, "fiscal-year": _scalar(fact.get("fy")), "fiscal-period": _scalar(fact.get("fp"))}
         last = max(last, filed)
         rows.open(key, company, attributes)
         prefix = concept.partition(":")[0]
@@ -173,18 +191,30 @@ def read_company_facts(
             rows.add(key, concept, 0)
         else:
             passed[f"facts of {prefix}"] = passed.get(f"facts of {prefix}", 0) + 1
-    if passed:
-        shown = ", ".join(f"{what} {count}" for what, count in sorted(passed.items()))
-        report.note("passed-over", f"facts that no concept of {ontology.label} stands for: {shown}")
-    sha256 = hashlib.sha256(content).hexdigest()
-    records = rows.records(ontology, report, name="companyfacts", version=last, sha256=sha256)
-    if strict:
-        report.require_clean()
-    return records
+    return last
 
 
-def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each fact with the id of its concept."""
+def _facts(content: bytes, path: str, report: LoadReport) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields each fact of a document with the id of its concept, and with the company where that stands above it.
+
+    Raises:
+        ParseError: it is no such document.
+    """
+    document = _object(json_of(content, path, report, asked=f"read {path} as company facts"))
+    above: dict[str, Any] = {name: document[name] for name in ("entityName", "cik") if name in document}
+    concept = _scalar(document.get("tag"))
+    frame = document.get("data")
+    if concept and isinstance(frame, list):
+        yield from ((f"{document.get('taxonomy')}:{concept}", fact) for fact in frame if isinstance(fact, dict))
+        return
+    facts = {_scalar(document.get("taxonomy")): {concept: document}} if concept else document.get("facts")
+    if not isinstance(facts, dict):
+        raise ParseError(
+            f"read {path} as company facts",
+            "it has no object of facts",
+            "Give a document of companyfacts, companyconcept or frames, as the SEC's interface returns it.",
+            path=path,
+        )
     for prefix in sorted(facts):
         concepts = _object(facts[prefix])
         for tag in sorted(concepts):
@@ -192,7 +222,7 @@ def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             for unit in sorted(units):
                 for fact in units[unit] if isinstance(units[unit], list) else ():
                     if isinstance(fact, dict):
-                        yield f"{prefix}:{tag}", fact
+                        yield f"{prefix}:{tag}", {**fact, **above}
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -211,7 +211,11 @@ def _kind(lines: Sequence[str]) -> str:
 
 def _take(kind: str, table: Table, width: int, file: str, found: SecTables, report: LoadReport) -> None:
     """Adds the rows of one table."""
-    for lines, what in ((table.broken, "left out"), ([u for u in table.uneven if u.found > width], "cut")):
+    for lines, what in (
+        (table.broken, "left out"),
+        ([u for u in table.uneven if u.found < width], "filled up"),
+        ([u for u in table.uneven if u.found > width], "cut"),
+    ):
         if lines:
             count = "1 line has" if len(lines) == 1 else f"{len(lines)} lines have"
             message = f"{count} not the {width} columns of its header and was {what}"

@@ -20,7 +20,7 @@ from ..report import LoadReport
 from ..source import SourceLike, decode_lines, read_source
 from .tab import BrokenLine, Table, read_table
 
-__all__ = ["EXACT", "MappingSet", "can_read", "read_sssom"]
+__all__ = ["EXACT", "MappingSet", "can_read", "prefixes_in", "read_sssom"]
 
 EXACT = frozenset({"skos:exactMatch", "owl:equivalentClass", "owl:equivalentProperty", "owl:sameAs"})
 """Predicates by which both ids stand for one and the same thing."""
@@ -87,6 +87,19 @@ def can_read(head: bytes) -> bool:
     lines = decode_lines(head, LoadReport(""))
     at = _header_at(lines)
     return at >= 0 and set(_NEEDED) <= set(_cells(lines[at]))
+
+
+def prefixes_in(head: bytes) -> frozenset[str] | None:
+    """Returns the prefixes of the ids in ``head``, the start of a file, case-folded; None where it is no SSSOM file."""
+    if not can_read(head):
+        return None
+    lines = decode_lines(head, LoadReport(""))
+    at = _header_at(lines)
+    columns = _cells(lines[at])
+    places = [columns.index(name) for name in ("subject_id", "object_id")]
+    rows = [_cells(line) for line in lines[at + 1 :]]
+    ids = [row[place] for row in rows for place in places if place < len(row)]
+    return frozenset(found.partition(":")[0].casefold() for found in ids if ":" in found)
 
 
 def read_sssom(source: SourceLike, *, strict: bool = False, name: str | None = None) -> MappingSet:

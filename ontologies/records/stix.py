@@ -16,7 +16,7 @@ from ...errors import QueryError
 from ..ontology import Ontology
 from ..readers.stix import fingerprint, open_sources
 from ..readers.stix_bundle import StixBundle, counted, listed, read_bundle
-from ..readers.stix_object import ACTORS, GROUP, TECHNIQUE, StixObject, type_of
+from ..readers.stix_object import ACTORS, GROUP, TECHNIQUE, StixObject, time_of, type_of
 from ..report import LoadReport
 from ..source import SourceLike
 from ..strings import StringColumn
@@ -25,6 +25,9 @@ from .model import EVIDENCE_FIELDS, Interned, Records
 from .pool import Rows, pool
 
 __all__ = ["read_actors"]
+
+_TIMES = ("start_time", "stop_time")
+_OF_USES = ("date", "reference", *_TIMES)  # attributes of an actor that its relationships tell
 
 _MANY = {"group": "groups", "software": "software", "campaign": "campaigns"}
 
@@ -39,6 +42,9 @@ def read_actors(
     name: str | None = None,
 ) -> Records:
     """Returns the actors of one kind in a STIX bundle with all techniques that they use, whatever their number.
+
+    Beside what the bundle says of an actor itself, attributes are ``date``, the days on which its uses of techniques
+    were written or changed, ``reference``, what these rest on, and ``start_time`` and ``stop_time`` of the uses.
 
     Args:
         source: path, bytes or binary file, perhaps compressed.
@@ -91,12 +97,18 @@ class _Reading:
         record: list[int] = []
         term: list[int] = []
         position: list[int] = []
-        coders: dict[str, dict[str, int]] = {name: {"": 0} for name in ("reference", "description")}
+        coders: dict[str, dict[str, int]] = {name: {"": 0} for name in ("reference", "description", "biocuration")}
+        said: list[dict[str, list[str]]] = [{name: [] for name in _OF_USES} for _ in keys]
         for link, actor, technique in self._uses(number):
             description = " ".join(link.text("description").split())
+            days = [day for name in ("created", "modified") if (day := time_of(link.values.get(name))[0][:10])]
+            for name, told in zip(_OF_USES, (days, link.references, *([link.text(n)] for n in _TIMES)), strict=True):
+                said[actor][name] += told
+            written = f"[{days[-1]}]" if days else ""
             for reference in link.references or [""]:
                 row = [0] * len(EVIDENCE_FIELDS)
-                for name, text in (("reference", reference), ("description", description)):
+                texts_of = {"reference": reference, "description": description, "biocuration": written}
+                for name, text in texts_of.items():
                     row[EVIDENCE_FIELDS.index(name)] = coders[name].setdefault(text, len(coders[name]))
                 codes.append(row)
                 record.append(actor)
@@ -135,7 +147,7 @@ class _Reading:
                 for i, name in enumerate(EVIDENCE_FIELDS)
             },
             report=self.report,
-            attributes=Attributes.of_rows([self._attributes(actors[key]) for key in keys]),
+            attributes=Attributes.of_rows([{**self._attributes(actors[key]), **said[i]} for i, key in enumerate(keys)]),
         )
 
     def _actors(self) -> dict[str, list[StixObject]]:

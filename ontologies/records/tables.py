@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 from ...errors import QueryError, SmaError
@@ -18,28 +18,33 @@ from ..ontology import Ontology
 from ..readers.cpc_symbol import read_symbols
 from ..report import LoadReport
 from ..source import Source, SourceLike, read_source
+from .frequency import FrequencyText, read_frequency
 from .model import Records
+from .qualifier import UNCLEAR, read_qualifier
+from .structured import shown
 from .tables_cells import Row, TableFile
 from .tables_rows import RowCollector
 
-__all__ = ["TableColumns", "guess_columns", "is_table", "read_table_records"]
+__all__ = ["TableColumns", "guess_columns", "read_table_records", "why_no_table"]
 
 _KEYS = ("key", "id", "record", "record_id", "case", "case_id", "entity", "subject", "sample", "adsh", "name")
 _TERMS = (
     "terms", "term", "term_id", "term_ids", "concepts", "concept", "codes", "code", "annotations", "annotation",
-    "observed", "present", "features", "hpo_id", "hpo_terms", "go_id", "go_terms", "cpc", "techniques", "technique",
+    "features", "hpo_id", "hpo_terms", "go_id", "go_terms", "cpc", "techniques", "technique", "observed", "present",
 )  # fmt: skip
+_AFFIRMED = ("observed", "present")  # beside a column of terms
 _NAMES = ("name", "label", "title")
 _EXCLUDED = ("excluded", "absent")
 _NEGATED = ("negated", "qualifier", "not")
 _SHARES = ("frequency", "share")
 _LOOKED_AT = 256  # rows by which the columns are guessed
-_SEPARATORS = re.compile(r"[|;,\s]+")
+_ROW_EVIDENCE = ("reference", "evidence", "onset", "sex", "modifier", "biocuration")
+_SEPARATORS = re.compile(r"[|;,\s\[\]{}'\"]+")  # lists are also written with brackets and quotes
 _YES = frozenset({"1", "1.0", "true", "yes", "y", "x", "t", "present"})
 _NO = frozenset({"", "0", "0.0", "false", "no", "n", "none", "nan", "na", "n/a", "null", "f", "absent", "-"})
-_NOT = frozenset({"not", "true", "1", "yes", "y", "negated", "excluded"})
-_COUNTS = re.compile(r"(\d+)\s*/\s*(\d+)")
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_STATES = _YES | _NO
+_NOT = frozenset({"not", "true", "1", "yes", "y", "negated", "excluded", "absent"})
+_SHARE = re.compile(r"[01]|[01]?\.\d+(?:[eE]-\d+)?|\d(?:\.\d+)?[eE]-\d+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,10 @@ class TableColumns:
         key: key of the record.
         terms: terms of the record, one or several in a cell.
         name: its name.
-        excluded: terms that it does not have.
+        excluded: terms that it does not have, or whether it does not have those of the row.
         negated: whether the row denies its terms, such as ``NOT``.
-        share: how often it has them: a share, a percentage or counts like ``3/7``.
+        affirmed: whether the row affirms its terms, such as ``no``, or further terms.
+        share: how often it has them: a share, or whatever a phenotype.hpoa writes, such as ``3/7`` or ``5-29%``.
         term_columns: columns that are terms themselves; a cell says whether the record has it.
         attributes: columns kept as attributes.
     """
@@ -62,22 +68,26 @@ class TableColumns:
     name: str = ""
     excluded: str = ""
     negated: str = ""
+    affirmed: str = ""
     share: str = ""
     term_columns: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
 
 
-def is_table(head: bytes, ontology: Ontology) -> bool:
-    """Returns whether ``head``, the uncompressed start of a file, is a table whose columns can be guessed."""
+def why_no_table(head: bytes, ontology: Ontology) -> str:
+    """Returns why ``head``, the uncompressed start of a file, is no table that can be read; empty where it is one."""
     if head[:4] == b"PAR1":
-        return True
-    table = TableFile(Source("", head), LoadReport(""))
+        return ""
+    report = LoadReport("")  # its last line may be cut
+    table = TableFile(Source("", head), report)
     try:
-        next(table.rows(), None)
-        guess_columns(table.columns, ontology)
-    except SmaError:
-        return False
-    return True
+        rows = list(islice(table.rows(), _LOOKED_AT))
+        if not rows and report.faults:
+            return report.faults[0].message
+        guess_columns(_names(table, rows), ontology)
+    except SmaError as fault:
+        return f"{fault.asked}: {fault.found}" if isinstance(fault, QueryError) else fault.found
+    return ""
 
 
 def guess_columns(
@@ -126,10 +136,11 @@ def guess_columns(
         name=first("name", _NAMES, key),
         excluded=first("excluded", _EXCLUDED),
         negated=first("negated", _NEGATED),
+        affirmed=first("affirmed", _AFFIRMED, terms) if terms else "",
         share=first("share", _SHARES),
         term_columns=as_terms,
     )
-    used = {found.key, found.terms, found.name, found.excluded, found.negated, found.share, *as_terms}
+    used = {found.key, found.terms, found.name, found.excluded, found.negated, found.affirmed, found.share, *as_terms}
     others = given["attributes"] if "attributes" in given else (c for c in columns if c and c not in used)
     return TableColumns(**{**found.__dict__, "attributes": tuple(others)})
 
@@ -169,38 +180,41 @@ def read_table_records(
     given = table.rows()
     first = list(islice(given, _LOOKED_AT))  # objects in JSON need not have the same names throughout
     if first:
-        seen = tuple(dict.fromkeys(name for row in first for name in row.cells))
-        names = seen if table.form == "JSON lines" else table.columns
+        names = _names(table, first)
         chosen = columns if isinstance(columns, TableColumns) else guess_columns(names, ontology, columns)
-        reading = _Reading(chosen, table, rows, report, split=_symbols if ontology.name == "cpc" else _words)
+        reading = _Reading(chosen, table, rows, report, ontology)
         for row in chain(first, given):
             reading.row(row)
     else:
         report.warn("no-rows", "there is no row below the column names")
-    records = rows.records(ontology, report, name="table", version="", sha256=table.sha256)
+    records = rows.records(ontology, report, name="table", version="", sha256=table.sha256, notes_copies=True)
     if strict:
         report.require_clean()
     return records
+
+
+def _names(table: TableFile, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Returns the names of the columns; of objects in JSON those of all in ``rows``."""
+    seen = tuple(dict.fromkeys(name for row in rows for name in row.cells))
+    return seen if table.form == "JSON lines" else table.columns
 
 
 class _Reading:
     """One table on its way to records."""
 
     def __init__(
-        self,
-        columns: TableColumns,
-        table: TableFile,
-        rows: RowCollector,
-        report: LoadReport,
-        *,
-        split: Callable[[str], list[str]],
+        self, columns: TableColumns, table: TableFile, rows: RowCollector, report: LoadReport, ontology: Ontology
     ) -> None:
         self.columns = columns
-        self.split = split
+        self.ontology = ontology
+        self.split: Callable[[str], list[str]] = _symbols if ontology.name == "cpc" else _words
         self.rows = rows
         self.report = report
-        named = [columns.key, columns.terms, columns.name, columns.excluded, columns.negated, columns.share]
-        missing = [n for n in (*named, *columns.term_columns, *columns.attributes) if n and n not in table.columns]
+        self.shares: dict[str, FrequencyText] = {}
+        self.evidence = {field: name for name in columns.attributes if (field := name.casefold()) in _ROW_EVIDENCE}
+        named = [columns.key, columns.terms, columns.name, columns.excluded]
+        named += [columns.negated, columns.affirmed, columns.share, *columns.term_columns, *columns.attributes]
+        missing = [n for n in named if n and n not in table.columns]
         if missing and table.form != "JSON lines":
             raise QueryError(
                 f"column {missing[0]} of {report.path}",
@@ -217,12 +231,7 @@ class _Reading:
             return
         attributes = {name: _texts(cells.get(name)) for name in columns.attributes}
         self.rows.open(key, _text(cells.get(columns.name)) if columns.name else "", attributes)
-        negated = bool(columns.negated) and _is_not(cells.get(columns.negated))
-        share = self._share(cells.get(columns.share), line) if columns.share else nan
-        for term, kind in self._terms(cells.get(columns.terms) if columns.terms else None):
-            self.rows.add(key, term, line, is_negated=negated, share=share, evidence=kind)
-        for term, kind in self._terms(cells.get(columns.excluded) if columns.excluded else None):
-            self.rows.add(key, term, line, is_negated=True, evidence=kind)
+        self._listed(key, row)
         for column in columns.term_columns:
             state = _text(cells.get(column)).casefold()
             if state in _YES:
@@ -231,42 +240,77 @@ class _Reading:
                 message = f"line {line}: {column} is {state!r}, neither yes nor no; left out"
                 self.report.warn("bad-cell", message, [line], [column])
 
-    def _terms(self, cell: Any) -> Iterator[tuple[str, str]]:
+    def _listed(self, key: str, row: Row) -> None:
+        """Adds the terms that are listed in cells."""
+        columns, cells, line = self.columns, row.cells, row.line
+        excluded = cells.get(columns.excluded) if columns.excluded else None
+        affirmed = cells.get(columns.affirmed) if columns.affirmed else None
+        says_excluded, says_affirmed = _text(excluded).casefold(), _text(affirmed).casefold()
+        negated = self._is_denied(cells.get(columns.negated), line) if columns.negated else False
+        text = _text(cells.get(columns.share)) if columns.share else ""
+        evidence = {field: _text(cells.get(name)) for field, name in self.evidence.items()}
+        if text:
+            evidence["frequency"] = text
+        if negated is not None:
+            is_negated = negated or says_excluded in _YES or (says_affirmed != "" and says_affirmed in _NO)
+            for term, kind in self._terms(cells.get(columns.terms) if columns.terms else None, line):
+                told = evidence | {"evidence": kind} if kind else evidence
+                self.rows.add(key, term, line, is_negated=is_negated, share=self._share(text, line), **told)
+        for column, state, denies in ((excluded, says_excluded, True), (affirmed, says_affirmed, False)):
+            if column is not None and (state not in _STATES or isinstance(column, (list, Mapping))):
+                for term, kind in self._terms(column, line):
+                    self.rows.add(key, term, line, is_negated=denies, evidence=kind)
+
+    def _is_denied(self, cell: Any, line: int) -> bool | None:
+        """Whether a cell denies what its row says; GAF and HPOA write NOT among other words. None where it may."""
+        text = _text(cell)
+        if _NOT & {word.strip() for word in re.split(r"[|;,\s]+", text.casefold())}:
+            return True
+        if text.casefold() in _NO or read_qualifier(text).sense != UNCLEAR:
+            return False
+        message = f"line {line}: {text!r} may be a negation but is not NOT; the terms of the row are left out"
+        self.report.warn("unknown-qualifier", message, [line])
+        return None
+
+    def _terms(self, cell: Any, line: int) -> Iterator[tuple[str, str]]:
         """Yields the terms in a cell, each with the name of the list that it stands in, where there are several."""
         if isinstance(cell, str):
             for term in self.split(cell):
                 yield term, ""
         elif isinstance(cell, Mapping):
             for kind, inner in cell.items():
-                for term, _ in self._terms(inner):
+                for term, _ in self._terms(inner, line):
                     yield term, str(kind)
         elif isinstance(cell, list):
             for inner in cell:
-                if isinstance(inner, str) and inner.strip():
-                    for term in self.split(inner) if self.split is _symbols else [inner.strip()]:
-                        yield term, ""
+                asked = inner.get("id") if isinstance(inner, Mapping) else inner
+                if isinstance(asked, str):
+                    for part in self.split(asked) if self.split is _symbols else [asked.strip()]:
+                        if part:
+                            yield part, ""
+                else:
+                    self._refuse(inner, line)
+        elif cell is not None and _text(cell):
+            self._refuse(cell, line)
 
-    def _share(self, cell: Any, line: int) -> float:
-        """Returns the share that a cell states, NaN where it states none."""
-        text = _text(cell)
-        counts, percent = _COUNTS.fullmatch(text), _PERCENT.fullmatch(text)
-        try:
-            if counts:
-                share = int(counts[1]) / int(counts[2])
-            elif percent:
-                share = float(percent[1]) / 100
-            else:
-                share = float(text) if text else nan
-        except (ValueError, ZeroDivisionError, OverflowError):
-            share = -1.0
-        if isnan(share) or 0.0 <= share <= 1.0:
-            return share
-        self.report.warn("bad-share", f"line {line}: {text!r} is no share from 0 to 1; left open", [line])
-        return nan
+    def _refuse(self, cell: Any, line: int) -> None:
+        self.report.warn("bad-term", f"line {line} has {shown(cell)} in the place of a term; left out", [line])
+
+    def _share(self, text: str, line: int) -> FrequencyText:
+        """Returns the share that a cell states; unknown where it states none."""
+        if text not in self.shares:
+            is_share = _SHARE.fullmatch(text) is not None and float(text) <= 1
+            found = FrequencyText(float(text), float(text)) if is_share else read_frequency(text, self.ontology)
+            self.shares[text] = found
+        found = self.shares[text]
+        if found.fault:
+            message = f"line {line}: {text!r} is no share from 0 to 1, and cannot be read otherwise: {found.fault}"
+            self.report.warn("bad-share", f"{message}; left open", [line])
+        return found
 
 
 def _words(cell: str) -> list[str]:
-    """Returns the terms in a text, which blanks, commas, semicolons or bars part."""
+    """Returns the terms in a text, which blanks, commas, semicolons, bars, brackets or quotes part."""
     return [word for word in _SEPARATORS.split(cell) if word]
 
 
@@ -280,14 +324,9 @@ def _text(cell: Any) -> str:
     """Returns a cell as one text; a list or nothing is an empty one."""
     if cell is None or isinstance(cell, (list, Mapping)) or (isinstance(cell, float) and isnan(cell)):
         return ""
-    return str(cell).strip()
+    return str(cell).lower() if isinstance(cell, bool) else str(cell).strip()
 
 
 def _texts(cell: Any) -> list[str]:
     """Returns a cell as texts."""
     return [_text(inner) for inner in cell] if isinstance(cell, list) else [_text(cell)]
-
-
-def _is_not(cell: Any) -> bool:
-    """Whether a cell denies what its row says; GAF and HPOA write NOT among other words."""
-    return bool(_NOT & set(re.split(r"[|;,\s]+", _text(cell).casefold())))

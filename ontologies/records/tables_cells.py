@@ -1,6 +1,7 @@
 """Rows of a table in any common form: TSV, CSV, JSON lines, Parquet. The form is told by content, never by name.
 
-TSV is not quoted; CSV is. Parquet needs pyarrow, which is imported when such a file is read.
+TSV is not quoted, unless all names of its columns are; CSV is. Parquet needs pyarrow, imported when such a file
+is read.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ class TableFile:
         bare = first[1].lstrip("#")
         head = bare.split("\t") if self.form == "TSV" else next(csv.reader([bare], delimiter=parted_by))
         self.columns = tuple(name.strip() for name in head)
+        is_quoted = self.form == "TSV" and all(map(_is_quoted, self.columns))
+        if is_quoted:
+            self.columns = tuple(map(_unquoted, self.columns))
         if len(set(self.columns)) < len(self.columns):
             raise ParseError(
                 f"read {self.source.path} as a table",
@@ -98,16 +102,17 @@ class TableFile:
                 path=self.source.path,
                 line=first[0],
             )
-        yield from (self._tsv(lines) if self.form == "TSV" else self._csv(first[0], lines, parted_by))
+        yield from (self._tsv(lines, is_quoted) if self.form == "TSV" else self._csv(first[0], lines, parted_by))
 
     def _lines(self, stream: Readable) -> Iterator[tuple[int, str]]:
         for start, lines in line_blocks(stream, self.report):
             yield from enumerate(lines, start + 1)
 
-    def _tsv(self, lines: Iterator[tuple[int, str]]) -> Iterator[Row]:
+    def _tsv(self, lines: Iterator[tuple[int, str]], is_quoted: bool) -> Iterator[Row]:  # noqa: FBT001 - private
         for number, line in lines:
             if line.strip() and not _is_comment(line):
-                yield self._row(number, line.split("\t"))
+                cells = line.split("\t")
+                yield self._row(number, [_unquoted(cell.strip()) for cell in cells] if is_quoted else cells)
 
     def _csv(self, at: int, lines: Iterator[tuple[int, str]], parted_by: str) -> Iterator[Row]:
         """Yields the rows behind line ``at``, each with its first line."""
@@ -208,3 +213,11 @@ class TableFile:
 def _is_comment(line: str) -> bool:
     """Whether a line is a comment and no row: it begins with ``#`` and is not parted into cells by tabs or commas."""
     return line[:1] == "#" and "\t" not in line and _HEADER.match(line) is None
+
+
+def _is_quoted(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] == cell[-1] == '"'
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if _is_quoted(cell) else cell

@@ -6,7 +6,6 @@ Readers add row after row; texts are kept once. At the end terms are resolved, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isnan, nan
 
 import numpy as np
 
@@ -15,11 +14,14 @@ from ..report import LoadReport
 from ..strings import StringColumn
 from .attributes import Attributes
 from .columns import Interned
+from .frequency import FrequencyText
 from .model import EVIDENCE_FIELDS, Records
 from .notices import join_shown, told_of_term
 from .pool import Rows, pool
 
 __all__ = ["RowCollector"]
+
+_UNKNOWN = FrequencyText()
 
 
 class RowCollector:
@@ -48,7 +50,7 @@ class RowCollector:
         self._term: list[int] = []
         self._line: list[int] = []
         self._negated: list[bool] = []
-        self._share: list[float] = []
+        self._share: list[FrequencyText] = []
         self._evidence: list[tuple[int, ...]] = []
 
     def __len__(self) -> int:
@@ -68,7 +70,14 @@ class RowCollector:
             kept.update(dict.fromkeys(value for value in values if value))
 
     def add(
-        self, key: str, term: str, line: int, *, is_negated: bool = False, share: float = nan, **evidence: str
+        self,
+        key: str,
+        term: str,
+        line: int,
+        *,
+        is_negated: bool = False,
+        share: FrequencyText = _UNKNOWN,
+        **evidence: str,
     ) -> None:
         """Adds one row.
 
@@ -77,7 +86,7 @@ class RowCollector:
             term: the term as written.
             line: line of the source, from 1.
             is_negated: the record is said not to have the term.
-            share: how often it has the term, in [0, 1]; NaN where that is not known.
+            share: how often it has the term.
             evidence: texts by the names of ``EVIDENCE_FIELDS``.
         """
         self._record.append(self._keys.setdefault(key, len(self._keys)))
@@ -87,36 +96,50 @@ class RowCollector:
         self._share.append(share)
         if is_negated:  # rows with equal evidence are copies of one another, and these are not
             evidence.setdefault("qualifier", "NOT")
-        if not isnan(share):
-            evidence.setdefault("frequency", f"{share:g}")
         codes = [0] * len(EVIDENCE_FIELDS)
         for field, text in evidence.items():
             codes[EVIDENCE_FIELDS.index(field)] = self._texts[field].setdefault(text, len(self._texts[field]))
         self._evidence.append(tuple(codes))
 
-    def records(self, ontology: Ontology, report: LoadReport, *, name: str, version: str, sha256: str) -> Records:
-        """Returns the records; what was left out or changed goes into ``report``."""
+    def records(
+        self,
+        ontology: Ontology,
+        report: LoadReport,
+        *,
+        name: str,
+        version: str,
+        sha256: str,
+        notes_copies: bool = False,
+    ) -> Records:
+        """Returns the records; what was left out or changed goes into ``report``, on demand also rows that are copies.
+
+        Rows of one record and term whose evidence is equal count once.
+        """
         keys = tuple(sorted(self._keys))
         number = {key: i for i, key in enumerate(keys)}
         place = np.array([number[key] for key in self._keys], np.int32)
         term = np.array([*self._resolve(ontology, report), -1], np.int32)[np.array(self._term, np.int64)]
         record = place[np.array(self._record, np.int64)] if self._record else np.zeros(0, np.int32)
         usable = np.flatnonzero(term >= 0)
-        share = np.array(self._share, np.float64)[usable]
+        shares = [self._share[row] for row in usable.tolist()]
         rows = Rows(
             record=record[usable],
             aspect=np.zeros(len(usable), np.uint8),
             term=term[usable],
             negated=np.array(self._negated, np.bool_)[usable],
-            low=share,
-            high=share,
-            numerator=np.full(len(usable), -1, np.int64),
-            denominator=np.full(len(usable), -1, np.int64),
+            low=np.array([share.low for share in shares], np.float64),
+            high=np.array([share.high for share in shares], np.float64),
+            numerator=np.array([share.numerator for share in shares], np.int64),
+            denominator=np.array([share.denominator for share in shares], np.int64),
             texts=np.array(self._evidence, np.int32).reshape(-1, len(EVIDENCE_FIELDS))[usable],
         )
         pooled = pool(rows, record_count=len(keys), term_count=len(ontology))
         line = np.array(self._line, np.int32)[usable]
         self._tell(report, keys, record, usable, pooled.conflicts, rows, line, ontology)
+        copies = sorted(row for group in pooled.copies for row in group[1:])
+        if notes_copies and copies:
+            are = "1 row says" if len(copies) == 1 else f"{len(copies)} rows say"
+            report.note("copied-row", f"{are} again what an earlier one says; that counts once", line[copies].tolist())
         return Records(
             name=name,
             version=version,

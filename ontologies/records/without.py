@@ -20,7 +20,6 @@ from .qualifier import NEGATED, read_qualifier
 __all__ = ["LeftOut", "without_sources"]
 
 _TEXTS = tuple(name for name in EVIDENCE_FIELDS if name != "description")
-_ATTRIBUTES = ("biocuration", "reference", "evidence")
 
 
 @dataclass(frozen=True)
@@ -129,5 +128,7 @@ def _of_rows(records: Records, ontology: Ontology, kept: np.ndarray[tuple[int], 
             **{name: Interned(codes[name][pooled.kept], records.evidence[name].values) for name in _TEXTS},
             "description": Interned.blank(len(pooled.kept)),
         },
-        attributes=hpoa_attributes(keys, record.astype(np.int32), {name: codes[name] for name in _ATTRIBUTES}, texts),
+        attributes=hpoa_attributes(
+            keys, record.astype(np.int32), {name: column.astype(np.int32) for name, column in codes.items()}, texts
+        ),
     )

@@ -7,60 +7,37 @@ concept counts as the nearest concept above it that the taxonomy has, and its ev
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ...errors import ParseError
 from ..ontology import Ontology
-from ..readers.xbrl_files import INSTANCE, LINK, root_name
+from ..readers.xbrl_files import INSTANCE, root_name
 from ..readers.xbrl_taxonomy import Taxonomy, read_taxonomy
 from ..report import LoadReport
 from ..source import Source, SourceLike, read_source
 from ..stream import members, reading
 from ..xml_stream import XmlReader
+from . import xbrl_inline
 from .model import Records
 from .notices import join_shown
-from .sec_names import iso_date
 from .tables_rows import RowCollector
+from .xbrl_facts import Instance, standard_prefix
 
-__all__ = ["INFERRED", "Instance", "can_read", "read_instance", "read_instances"]
+__all__ = ["INFERRED", "can_read", "read_instance", "read_instances"]
 
 INFERRED = "inferred"
 """Evidence of a concept that stands for one of the company's own."""
 
 _XSI_NIL = "http://www.w3.org/2001/XMLSchema-instance nil"
-_STANDARD = re.compile(
-    r"https?://(?:[\w.-]+\.)?(?:fasb\.org|xbrl\.sec\.gov|xbrl\.us|xbrl\.ifrs\.org)/(?:taxonomy/)?(.+)"
-)
 _COVER = frozenset({"dei", "ecd", "cyd"})  # what a filing says of itself and of its makers; no statement of accounts
-_DATE = re.compile(r"\d{4}(?:-\d{2}-\d{2})?")
-_DEI = {
-    "EntityRegistrantName": "company", "EntityCentralIndexKey": "cik", "DocumentType": "form",
-    "DocumentPeriodEndDate": "period", "DocumentFiscalYearFocus": "fiscal-year",
-    "DocumentFiscalPeriodFocus": "fiscal-period", "TradingSymbol": "ticker",
-}  # fmt: skip
-
-
-@dataclass
-class Instance:
-    """What one instance reports.
-
-    Attributes:
-        facts: the first line of each concept, by namespace and name, with whether it is reported for the whole company.
-        about: what the filing says of itself, by attribute.
-        count: number of facts.
-        empty: number of facts that are said to have no value.
-    """
-
-    facts: dict[tuple[str, str], tuple[int, bool]] = field(default_factory=dict)
-    about: dict[str, str] = field(default_factory=dict)
-    count: int = 0
-    empty: int = 0
 
 
 def can_read(head: bytes) -> bool:
-    """Returns whether ``head``, the uncompressed start of a file, is an XBRL instance."""
+    """Returns whether ``head``, the uncompressed start of a file, is an XBRL instance, or a web page that holds one."""
+    return _is_plain(head) or xbrl_inline.can_read(head)
+
+
+def _is_plain(head: bytes) -> bool:
     return root_name(head) == "xbrl" and b"http://www.xbrl.org/2003/instance" in head
 
 
@@ -90,7 +67,7 @@ def read_instance(
     """
     sources = [read_source(source, name=name), *(read_source(other) for other in more)]
     report = LoadReport(", ".join(s.path for s in sources))
-    instances, sums = read_instances(sources)
+    instances, sums = read_instances(sources, report)
     taxonomy = _own_taxonomy(sources)
     rows = RowCollector("filing")
     for path, instance in instances:
@@ -103,30 +80,43 @@ def read_instance(
     return records
 
 
-def read_instances(sources: Sequence[Source]) -> tuple[list[tuple[str, Instance]], list[str]]:
+def read_instances(sources: Sequence[Source], report: LoadReport) -> tuple[list[tuple[str, Instance]], list[str]]:
     """Returns the instances in these sources with their names, and the SHA-256 of every file, hex.
+
+    Web pages of one filing give one instance; where the instance itself lies beside them, they give none.
 
     Raises:
         ParseError: a file is damaged, or none is an instance.
     """
     found: list[tuple[str, Instance]] = []
+    pages: list[tuple[str, Instance]] = []
     sums: list[str] = []
     for source in sources:
         with reading(source):
             files = sorted((member.name, member.stream.read()) for member in members(source))
         for name, data in files:
             sums.append(hashlib.sha256(data).hexdigest())
-            if can_read(data[:65536]):
-                path = f"{source.path}/{name}" if name else source.path
+            path = f"{source.path}/{name}" if name else source.path
+            if _is_plain(data[:65536]):
                 reader = _InstanceReader(path)
                 reader.feed(data, is_last=True)
                 found.append((path, reader.instance))
+            elif xbrl_inline.can_read(data[:65536]):
+                pages.append((path, xbrl_inline.read_page(data, path)))
+    stated = {instance.key for _, instance in found} - {""}
+    for path, page in xbrl_inline.join_pages(pages):
+        if page.key in stated:
+            message = f"{path} shows the filing that an instance beside it reports; the instance is used"
+            report.note("same-filing", message, where=path)
+        else:
+            found.append((path, page))
     if not found:
         paths = ", ".join(source.path for source in sources)
         raise ParseError(
             f"read {paths} as XBRL filings",
             "none of its files is an XBRL instance",
-            "Give the instance (the file whose outermost element is xbrl), or an archive that holds it.",
+            "Give the instance (the file whose outermost element is xbrl), the web page that holds one (Inline XBRL), "
+            "or an archive with either.",
             path=paths,
         )
     return found, sums
@@ -148,47 +138,35 @@ class _InstanceReader(XmlReader):
         self.instance = Instance()
         self.depth = 0
         self.context = ""
-        self.segmented: set[str] = set()
-        self.attribute = ""
+        self.told = "", "", 0  # attribute, context and depth of a fact whose text is wanted
         self.parts: list[str] = []
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         self.depth += 1
         space, _, local = name.rpartition(" ")
-        if self.depth == 2 and space not in (INSTANCE, LINK):
-            self._fact(space, local, attributes)
-        elif space == INSTANCE and local == "context":
+        if space == INSTANCE and local == "context":
             self.context = attributes.get("id", "")
         elif space == INSTANCE and local in ("segment", "scenario"):
-            self.segmented.add(self.context)
-
-    def _fact(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
-        instance = self.instance
-        if "contextRef" not in attributes:
-            return
-        if attributes.get(_XSI_NIL, "").strip() in ("true", "1"):
-            instance.empty += 1
-            return
-        instance.count += 1
-        whole = attributes["contextRef"] not in self.segmented
-        line, before = instance.facts.get((space, local), (self.line, False))
-        instance.facts[space, local] = line, before or whole
-        if _prefix(space) == "dei" and local in _DEI and whole:
-            self.attribute, self.parts = _DEI[local], []
+            self.instance.segmented.add(self.context)
+        elif "contextRef" in attributes:  # also in a tuple
+            context, is_nil = attributes["contextRef"], attributes.get(_XSI_NIL, "").strip() in ("true", "1")
+            attribute = self.instance.use(space, local, context, self.line, is_nil=is_nil)
+            if attribute:
+                self.told, self.parts = (attribute, context, self.depth), []
 
     def text(self, data: str) -> None:
         """Text, perhaps a part of one."""
-        if self.attribute:
+        if self.told[0]:
             self.parts.append(data)
 
     def end(self, name: str) -> None:
         """An element ends."""
+        attribute, context, depth = self.told
+        if attribute and self.depth == depth:
+            self.instance.tell(attribute, context, "".join(self.parts))
+            self.told = "", "", 0
         self.depth -= 1
-        if self.attribute and self.depth == 1:
-            text = " ".join("".join(self.parts).split())
-            self.instance.about.setdefault(self.attribute, iso_date(text) if self.attribute == "period" else text)
-            self.attribute = ""
 
 
 def _add(
@@ -201,14 +179,13 @@ def _add(
 ) -> None:
     """Adds one filing."""
     about = instance.about
-    key = ":".join(part for part in (about.get("cik", ""), about.get("form", ""), about.get("period", "")) if part)
-    key = key or path.rsplit("/", 1)[-1]
+    key = instance.key or path.rsplit("/", 1)[-1]
     own = {c.name: c.id for c in taxonomy.concepts.values() if c.is_own} if taxonomy else {}
     mine: list[str] = []
     foreign: dict[str, int] = {}
     lost: list[str] = []
     for (space, local), (line, whole) in sorted(instance.facts.items(), key=lambda fact: fact[1][0]):
-        prefix = _prefix(space)
+        prefix = standard_prefix(space)
         extent = "whole" if whole else "segment"
         if prefix in _COVER or (prefix and prefix not in ontology.prefixes):
             foreign[prefix] = foreign.get(prefix, 0) + 1
@@ -229,6 +206,9 @@ def _add(
     if lost:
         message = f"{len(lost)} concepts of the company stand below none of {ontology.label}; left out"
         report.warn("own-concepts", f"{message}: {join_shown(sorted(lost))}", ids=sorted(lost))
+    if instance.elsewhere:
+        count, targets = sum(instance.elsewhere.values()), join_shown(sorted(instance.elsewhere))
+        report.warn("other-target", f"{count} facts of {path} are of other documents ({targets}); left out")
     if instance.empty:
         report.note("no-value", f"{instance.empty} facts of {key} are said to have no value; they do not count")
 
@@ -243,11 +223,3 @@ def _nearest(concept: str, taxonomy: Taxonomy | None, ontology: Ontology) -> lis
         if found:
             return found
     return []
-
-
-def _prefix(space: str) -> str:
-    """Returns the usual prefix of a standard namespace, empty for that of a company."""
-    match = _STANDARD.match(space)
-    if match is None:
-        return ""
-    return next((part for part in match[1].split("/") if part and not _DATE.fullmatch(part)), "")

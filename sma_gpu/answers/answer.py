@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ..cases import EncodedQuery
 from ..cases.model import SUBJECT
 from ..ontologies.domains import term_path
@@ -66,6 +68,7 @@ def answer(
             "entity": source.domain.manifest.entity,
             "version": records.version,
             "sha256": records.sha256,
+            "selection": source.domain.selection,
             "cases": len(source.index),
             "set_aside": len(source.index.set_aside),
             **({} if source.left_out is None else {"without_sources": source.left_out.as_dict()}),
@@ -112,7 +115,7 @@ def hit(
         "mapping": [
             {**_pairing(source, p), "evidence": _evidence(records, annotations[p.stored])} for p in account.mapping
         ],
-        "unexplained": _terms(source, account.unexplained, "query"),
+        "unexplained": _terms(source, account.unexplained, "query", query),
         "contradicted": [_contradiction(source, c) for c in account.contradicted],
         "inferences": [
             {"statement": f"{term}({SUBJECT.name})", "functor": term, "bits": to_bits(i.value)}
@@ -157,13 +160,13 @@ def comparison(source: IndexedDomain, first: int, second: int, account: Explanat
 
 
 def _query(source: IndexedDomain, query: EncodedQuery) -> dict[str, Any]:
-    present = _terms(source, query.present, "term")
+    present = _terms(source, query.present, "term", query)
     if source.facets:
         present = [{**t, "holders": source.holders_of(f)} for f, t in zip(query.present.tolist(), present, strict=True)]
     return {
         "used": [
             *({**t, "excluded": False} for t in present),
-            *({**t, "excluded": True} for t in _terms(source, query.excluded, "term")),
+            *({**t, "excluded": True} for t in _terms(source, query.excluded, "term", query)),
         ],
         "changed": [{"asked": c.asked, "used": c.used, "path": list(c.path), "why": c.why} for c in query.changed],
         "left_out": [
@@ -172,17 +175,19 @@ def _query(source: IndexedDomain, query: EncodedQuery) -> dict[str, Any]:
     }
 
 
-def _terms(source: IndexedDomain, functors: Iterable[int], role: str) -> list[dict[str, Any]]:
-    numbers = [int(f) for f in functors]
-    return [
-        {role: term, "bits": to_bits(int(source.index.values[f]))}
-        for f, term in zip(numbers, source.ids(numbers), strict=True)
-    ]
+def _terms(source: IndexedDomain, functors: Iterable[int], role: str, query: EncodedQuery) -> list[dict[str, Any]]:
+    """Returns terms with what each is worth in a query."""
+    numbers = np.array([int(f) for f in functors], np.int32)
+    values = source.index.values_of(query.present, numbers).tolist()
+    return [{role: term, "bits": to_bits(value)} for term, value in zip(source.ids(numbers), values, strict=True)]
 
 
 def _only(source: IndexedDomain, case: int, matched: set[int]) -> list[dict[str, Any]]:
-    rest = [f for f in source.index.cases.functors_of(case).tolist() if f not in matched]
-    return _terms(source, sorted(rest, key=lambda f: (-int(source.index.values[f]), f)), "term")
+    index = source.index
+    stated = zip(index.cases.functors_of(case).tolist(), index.stored_values(case).tolist(), strict=True)
+    rest = sorted(((f, value) for f, value in stated if f not in matched), key=lambda pair: (-pair[1], pair[0]))
+    ids = source.ids(functor for functor, _ in rest)
+    return [{"term": term, "bits": to_bits(value)} for term, (_, value) in zip(ids, rest, strict=True)]
 
 
 def _pairing(source: IndexedDomain, pair: Pairing) -> dict[str, Any]:

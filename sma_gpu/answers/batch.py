@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,6 +22,7 @@ from ..version import __version__
 from .answer import ANSWER_SCHEMA
 from .engine import Engine
 from .restriction import Restriction
+from .sighted import SightedRecord, account_for
 
 __all__ = [
     "BatchOutcome", "answer_lines", "check_place", "line_text", "read_lines", "remove_lines", "replaces",
@@ -74,6 +75,11 @@ def _block_lines(
             continue
         assert isinstance(record, PatientRecord)  # a bad one has no query
         line["notes"] = [*(entry.message for entry in record.notes), *line["notes"]]
+        if isinstance(record, SightedRecord):
+            try:
+                account_for(line, record.sightings, strict=engine.strict)
+            except SmaError as error:
+                line = {"id": record.id, "error": error.as_dict()}
         yield line
 
 
@@ -151,8 +157,12 @@ def line_text(line: dict[str, Any], *, indent: int | None = None) -> str:
     return text
 
 
-def check_place(out: Path, given: str) -> None:
+def check_place(out: Path, inputs: Iterable[str]) -> None:
     """Refuses to write a batch over its own input or where no regular file can stand, before any work is done.
+
+    Args:
+        out: file to write.
+        inputs: files and folders that are read; ``-`` stands for standard input.
 
     Raises:
         QueryError: ``out`` is the input, a folder or a special file, or its folder is not there.
@@ -160,12 +170,14 @@ def check_place(out: Path, given: str) -> None:
     found = ""
     if out.exists() and not out.is_file():
         found = "that is no regular file"
-    elif replaces(out, given):
-        found = "that is the input itself, or a batch there would write over the input"
-    elif os.path.isdir(given) and Path(given).resolve() in out.resolve().parents:
-        found = f"that lies in the folder {given}, whose files are the input"
-    elif not out.parent.is_dir():
-        found = f"there is no folder {out.parent}"
+    else:
+        for given in inputs:
+            if replaces(out, given):
+                found = "that is the input itself, or a batch there would write over the input"
+            elif os.path.isdir(given) and Path(given).resolve() in out.resolve().parents:
+                found = f"that lies in the folder {given}, whose files are the input"
+        if not found and not out.parent.is_dir():
+            found = f"there is no folder {out.parent}"
     if found:
         raise QueryError(f"write the batch to {out}", found, "Give the path of a new file, or of an earlier batch.")
 
@@ -187,6 +199,7 @@ def run_fingerprints(
         "ontology": engine.domain.mounted.ontology.sha256,
         "records": engine.domain.records.sha256,
         "entity": engine.domain.manifest.entity,
+        "selection": engine.domain.selection,
         "input": given.sha256,
         "k": k,
         "strict": engine.strict,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataMissing, QueryError
 from ..lattice.arrays import expand, pointers
-from ..ontologies.companions import COMPANIONS, companion
+from ..ontologies.companions import companion
 from ..ontologies.domains import Domain
 from ..ontologies.records.genes import GeneLinks, read_genes
 from ..ontologies.records.model import Records
@@ -79,7 +79,7 @@ def find_genes(name: str, domain: Domain, *, strict: bool = False) -> GeneLinks:
         DataMissing: there is no such table.
         ParseError: the file cannot be read, or has faults and ``strict`` is set.
     """
-    wanted = COMPANIONS.get(domain.manifest.domain, {}).get("genes")
+    wanted = domain.manifest.companions.get("genes")
     if wanted is None:
         entity = domain.manifest.entity
         raise QueryError(f"rank by gene in {domain.manifest.domain}", f"a {entity} has no genes", "Rank as they are.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParseError
+from ..errors import DataMissing, ParseError
 
 __all__ = ["Earlier", "Line", "Listed", "line_of", "listed", "read_earlier"]
 
@@ -76,9 +76,13 @@ def read_earlier(path: Path) -> Earlier:
     """Returns the answers in ``path``, lines of JSON that a batch wrote; of what stands beside it, the release.
 
     Raises:
+        DataMissing: there is no such file.
         ParseError: a line is no answer, or two have one id.
         OSError: the file cannot be read.
     """
+    if not path.is_file():
+        found = "that is no file" if path.exists() else "there is no such file"
+        raise DataMissing(f"compare with {path}", found, "Name lines of JSON that a batch wrote.")
     lines: dict[str, Line] = {}
     nameless = 0
     with path.open("rb") as file:
@@ -131,7 +135,7 @@ def line_of(answer: Mapping[str, Any]) -> Line:
     without, groups, genes = (records.get("without_sources"), answer.get("equivalents"), answer.get("by_gene"))
     restriction = answer.get("restriction") or {}
     options = [
-        restriction.get("among"), restriction.get("where"), restriction.get("without"), without,
+        *(restriction.get(name) for name in ("among", "among_sha256", "where", "inheritance", "without")), without,
         groups and [groups.get(name) for name in ("sha256", "least_confidence", "merged")],
         genes and genes.get("sha256"),
     ]  # fmt: skip
@@ -147,17 +151,37 @@ def line_of(answer: Mapping[str, Any]) -> Line:
         ),
         made_of={
             "ontology": ontology["sha256"],
-            "records": f"{records['entity']} {records['sha256']}",
+            "records": f"{records['entity']} {records.get('selection', '')} {records['sha256']}",
             "dials": answer["dials_fingerprint"],
             "options": json.dumps(options, sort_keys=True),
         },
         shown={
             "ontology": f"{ontology['name']} {ontology['version']} ({ontology['sha256'][:12]})",
-            "records": f"{records['cases']} {records['entity']}s of {records['version']} ({records['sha256'][:12]})",
-            "options": json.dumps(options, sort_keys=True),
+            "records": " ".join(
+                filter(None, [str(records["cases"]), records.get("selection"), f"{records['entity']}s of"])
+            )
+            + f" {records['version']} ({records['sha256'][:12]})",
+            "options": _options_text(restriction, without, groups, genes),
         },
         dials=answer["dials"],
     )
+
+
+def _options_text(restriction: Any, without: Any, groups: Any, genes: Any) -> str:
+    """Returns restrictions, equivalents and what is ranked, in words."""
+    among, where, named = (restriction.get(name) for name in ("among", "where", "without"))
+    told = [
+        f"among {among} records ({restriction.get('among_sha256', '')[:12]})" if among is not None else "",
+        " and ".join(f"where {condition}" for condition in where or ()),
+        f"inheritance {' or '.join(restriction['inheritance'])}" if restriction.get("inheritance") else "",
+        f"without {named}" if named else "",
+        f"without sources {', '.join(without['references'])}" if without else "",
+        f"mappings {groups['sha256'][:12]}" if groups else "",
+        f"of confidence {groups['least_confidence']} or more" if groups and groups.get("least_confidence") else "",
+        "equivalents merged" if groups and groups.get("merged") else "",
+        f"by genes of {genes['sha256'][:12]}" if genes else "",
+    ]
+    return ", ".join(filter(None, told)) or "none"
 
 
 def listed(answer: Mapping[str, Any]) -> list[Listed]:

@@ -10,7 +10,7 @@ from ..errors import DataMissing, SmaError
 from ..ontologies.catalog import catalog
 from ..ontologies.loading import compiled_ontology
 from ..ontologies.locate import DATA_VARIABLE, Candidate, find_file, user_folder
-from ..ontologies.manifest import FileManifest, Manifest, manifests
+from ..ontologies.manifest import FileManifest, Manifest, Release, manifests
 from ..ontologies.named import found_releases, own_names
 from ..ontologies.obtaining import parts_of
 from ..ontologies.source import read_source
@@ -103,9 +103,21 @@ def _part(wanted: FileManifest, found: list[Candidate], fault: str | None, do: s
         "licence": wanted.licence,
         "address": wanted.address,
         "id_pattern": wanted.id_pattern,
+        "package": wanted.package or None,
+        "releases": [_release(release) for release in wanted.known],
         "found": [_file(candidate, wanted) for candidate in found],
         "do": do,
         "error": fault,
+    }
+
+
+def _release(known: Release) -> dict[str, Any]:
+    """Returns what is stated of one release; what is not known is null."""
+    return {
+        "version": known.version,
+        "address": known.address or None,
+        "bytes": known.bytes or None,
+        "sha256": known.sha256 or None,
     }
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..ontologies.domains import domain_files, is_domain, read_domain
-from ..ontologies.loading import load_ontology
+from ..ontologies.languages import load_in_language
+from ..ontologies.locate import Candidate
 from ..ontologies.named import named_ontology
 from ..ontologies.ontology import Ontology
 from ..ontologies.records.model import Records
 from ..ontologies.report import Entry, LoadReport
+from .data_companions import companion_reports
+from .own_index import is_own_index, open_own_index
 
 __all__ = ["data_report", "data_report_text", "depths"]
 
@@ -22,7 +26,7 @@ _SHOWN = 12  # lines of a section in the text form
 _SHOWN_LINES = 5  # line numbers of an entry in the text form
 
 _OBSOLETE = frozenset({"old-id", "renumbered", "retired-end", "retired-id", "retired-target"})
-_UNKNOWN = frozenset({"unknown-id", "placeholder-id", "unknown-end", "lost-end"})
+_UNKNOWN = frozenset({"unknown-id", "placeholder-id", "unknown-end", "unknown-disease", "lost-end"})
 _UNKNOWN |= {"undefined-term", "undefined-replacement", "undefined-suggestion"}
 _DOUBLE = frozenset(
     {"copied-row", "merged-domains", "merged-stanzas", "older-version", "repeated-header", "same-stamp"}
@@ -32,14 +36,15 @@ _DOUBLE |= {"second-record", "several-ids", "several-names", "shared-alternative
 _TOLD_HERE = frozenset({"equal-profile"})  # told in full below, from the records themselves
 
 
-def data_report(name: str, *, release: str | None = None, kind: str = "") -> dict[str, Any]:
+def data_report(name: str, *, release: str | None = None, kind: str = "", language: str = "") -> dict[str, Any]:
     """Returns the integrity report of what a file or a name stands for: schema ``sma-gpu/data-report/1``.
 
     Args:
-        name: a ready domain, or a folder with the files of one, whose records are reported on too; another name of an
-            ontology; or its file.
+        name: a ready domain, a folder with the files of one, or an index of one's own, whose records are reported on
+            too; another name of an ontology; or its file.
         release: release of the ontology instead of the newest found.
         kind: which kind of records, where the domain has several.
+        language: of the names of terms, where the ontology has them in several; English where empty.
 
     Raises:
         DataMissing: a file is nowhere to be found.
@@ -47,15 +52,21 @@ def data_report(name: str, *, release: str | None = None, kind: str = "") -> dic
         QueryError: the domain has no such kind of records.
     """
     records: Records | None = None
-    if is_domain(name):
+    beside: list[tuple[dict[str, Any], LoadReport]] = []
+    if is_own_index(name):
+        own = open_own_index(name, release=release, kind=kind, language=language).domain
+        ontology, records, notes = own.mounted.ontology, own.records, list(own.notes)
+        file = Candidate(Path(ontology.report.path), "read when the index was made", ontology.version)
+    elif is_domain(name):
         manifest, files = domain_files(name, release)
-        domain = read_domain(manifest, files, kind=kind)
+        domain = read_domain(manifest, files, kind=kind, language=language)
         ontology, records, file = domain.mounted.ontology, domain.records, files.ontology
         notes = [note for note in domain.notes if "was read with" not in note]  # all that was noticed stands below
+        beside = companion_reports(name, manifest, records)
     else:
         named = named_ontology(name, release)
-        ontology, file, notes = load_ontology(named.file.path), named.file, list(named.notes)
-    reports = [ontology.report, *([records.report] if records is not None else [])]
+        ontology, file, notes = load_in_language(named.file.path, language), named.file, list(named.notes)
+    reports = [ontology.report, *([records.report] if records is not None else []), *(report for _, report in beside)]
     entries = [entry for report in reports for entry in report]
     return {
         "schema": REPORT_SCHEMA,
@@ -63,6 +74,7 @@ def data_report(name: str, *, release: str | None = None, kind: str = "") -> dic
         "notes": notes,
         "ontology": _ontology(ontology, str(file.path), file.origin),
         "records": _records(records) if records is not None else None,
+        "beside": [told for told, _ in beside],
         "obsolete_in_use": [_fate(entry, ontology) for entry in entries if entry.kind in _OBSOLETE],
         "unknown_ids": [_entry(entry) for entry in entries if entry.kind in _UNKNOWN],
         "duplicates": [_entry(entry) for entry in entries if entry.kind in _DOUBLE],
@@ -101,6 +113,10 @@ def data_report_text(report: dict[str, Any]) -> str:
         )
     else:
         lines += ["", "no records belong to it here"]
+    for told in report["beside"]:
+        lines += ["", f"{told['part']} {told['version'] or 'of unknown release'}: {told['path']} ({told['origin']})"]
+        counts = ", ".join(f"{count} {what}" for what, count in told["counts"].items())
+        lines += [f"  sha256 {told['sha256']}", f"  {counts}"]
     lines += _section("obsolete ids in use", [_fate_text(fate) for fate in report["obsolete_in_use"]])
     for key, title in (
         ("unknown_ids", "unknown ids"),

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BackendUnavailable, DataMissing, SmaError
 from ..ontologies.compiled import cache_dir
 from ..ontologies.domains import read_domain
-from ..ontologies.locate import DATA_VARIABLE, data_folders, find, how_to_get, locate
+from ..ontologies.locate import DATA_VARIABLE, Candidate, data_folders, find, find_file, how_to_get, locate
 from ..ontologies.manifest import manifests
 from ..ops import backends, choose
 from ..ops.registry import Backend
@@ -90,9 +90,11 @@ def doctor_text(report: dict[str, Any]) -> str:
     lines += [f"{name} {value or 'not set'}" for name, value in report["environment"].items()]
     for domain in report["domains"]:
         lines += ["", f"domain {domain['name']}: {domain['title']}"]
-        for part in ("ontology", "records"):
-            found = domain[part]
-            if not found:
+        for part in ("ontology", "records", *domain["beside"]):
+            found = domain["beside"].get(part) if part in domain["beside"] else domain[part]
+            if not found and part in domain["beside"]:
+                lines.append(f"  {part:9} not found; answers do without")
+            elif not found:
                 lines.append(f"  {part:9} not found; {domain['do']}")
             for place, file in enumerate(found):
                 use = "used" if place == 0 else "also there"
@@ -124,14 +126,15 @@ def _domain(name: str, folder: str | None) -> dict[str, Any]:
     manifest = manifests()[name]
     place = Path(folder) if folder else None
     found: dict[str, list[dict[str, str]]] = {"ontology": [], "records": []}
+    beside: dict[str, list[dict[str, str]]] = {part: [] for part in manifest.companions}
     folders: list[str] = []
     error = None
     try:
         folders = [str(f) for f in data_folders(name, place)]
         for part in found:
-            found[part] = [
-                {"path": str(c.path), "origin": c.origin, "version": c.version} for c in find(manifest, part, place)
-            ]
+            found[part] = _files(find(manifest, part, place))
+        for part, wanted in manifest.companions.items():
+            beside[part] = _files(find_file(name, wanted, place))
     except DataMissing as fault:
         error = str(fault)
     reports: list[str] = []
@@ -148,6 +151,7 @@ def _domain(name: str, folder: str | None) -> dict[str, Any]:
         "title": manifest.title,
         "searched": folders,
         **found,
+        "beside": beside,
         "do": how_to_get(manifest),
         "index": index,
         "warnings": reports,
@@ -155,9 +159,13 @@ def _domain(name: str, folder: str | None) -> dict[str, Any]:
     }
 
 
+def _files(found: list[Candidate]) -> list[dict[str, str]]:
+    return [{"path": str(c.path), "origin": c.origin, "version": c.version} for c in found]
+
+
 def _own(folder: str) -> dict[str, Any]:
     """Returns the same of an index of one's own: its sources, and what was noticed when they were read."""
-    told: dict[str, Any] = {"ontology": [], "records": [], "index": None, "warnings": [], "error": None}
+    told: dict[str, Any] = {"ontology": [], "records": [], "beside": {}, "index": None, "warnings": [], "error": None}
     title = "an index of one's own"
     try:
         opened = open_own_index(folder)

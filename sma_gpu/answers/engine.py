@@ -54,7 +54,16 @@ class Engine(IndexedDomain):
         if spelled:
             changed = (Changed(s.asked, s.used, (s.asked, s.used), s.why) for s in spelled)
             encoded = replace(encoded, changed=(*changed, *encoded.changed))
-        return self._without_aside(encoded) if self.domain.manifest.aside_pattern else encoded
+        if self.domain.manifest.aside_pattern:
+            encoded = self._without_aside(encoded)
+        return replace(encoded, left_out=tuple(map(self._with_record, encoded.left_out)))
+
+    def _with_record(self, entry: LeftOut) -> LeftOut:
+        """Returns the id that is left out, with a word on it where it is a record instead of a term."""
+        if entry.kind not in ("unknown", "outside") or not self.is_record(entry.asked):
+            return entry
+        hint = f"It names a {self.domain.manifest.entity}: --like {entry.asked} ranks those like it."
+        return replace(entry, why=f"{entry.why.rstrip('.')}. {hint}")
 
     def _without_aside(self, encoded: EncodedQuery) -> EncodedQuery:
         """Returns the query without the terms that no record of the domain can have."""
@@ -316,6 +325,7 @@ def open_engine(
     release: str | None = None,
     kind: str = "",
     strict: bool = False,
+    language: str = "",
     mappings: str | Path = AUTO,
     least_confidence: float = 0.0,
     merge: bool = False,
@@ -333,6 +343,8 @@ def open_engine(
         release: release of the ontology to use instead of the newest found.
         kind: which kind of records, such as ``campaign``, where the domain has several; the usual one where empty.
         strict: refuse files that otherwise load with warnings, and queries with ids that cannot be used.
+        language: of the names of terms, where the ontology has them in several; where it is empty English, or the one
+            in which an index of one's own was made.
         mappings: an SSSOM file that says which records stand for the same; ``auto`` takes the one found with the
             records or in an installed package, if any; ``none`` takes none.
         least_confidence: rows of that file that state a confidence below it are not used.
@@ -354,7 +366,7 @@ def open_engine(
     choose(backend, device)  # what cannot serve is refused before any file is read
     if by not in ("", "gene"):
         raise QueryError(f"rank by {by!r}", "records can be ranked by gene, or as they are", "Give gene, or nothing.")
-    opened = open_any(domain, dials, release=release, kind=kind, strict=strict)
+    opened = open_any(domain, dials, release=release, kind=kind, strict=strict, language=language)
     references, left_out = tuple(without_sources), None
     if references:
         records, left_out = leave_out(opened.domain.records, opened.domain.mounted.ontology, references)

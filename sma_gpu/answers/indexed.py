@@ -120,6 +120,14 @@ class IndexedDomain:
             self.domain.records.index(key)  # a key that no record has is refused with the nearest ones
             raise
 
+    def is_record(self, asked: str) -> bool:
+        """Returns whether an indexed case has this key, or this symbol or accession."""
+        try:
+            self.index.number_of(self.aliases.key_of(asked) or asked)
+        except UnknownKey:
+            return False
+        return True
+
     def for_batch(self, queries: int) -> Self:
         """Returns this domain with the backend for so many queries, where the choice was left open; the same bits."""
         found = copy(self)
@@ -195,7 +203,8 @@ class IndexedDomain:
         numbers = {self.number_of(key) for key in among}
         named = np.zeros(len(self.index), np.bool_)
         named[list(numbers)] = True
-        return Restriction(wanted & named, len(numbers), conditions, inheritance=told)
+        keys = tuple(sorted(self.index.keys[number] for number in numbers))
+        return Restriction(wanted & named, keys, conditions, inheritance=told)
 
     def _of_cases(self, of_records: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Returns for each indexed case what is known of its record."""
@@ -221,5 +230,7 @@ class IndexedDomain:
 
 
 def _indexed(domain: Domain, dials: Dials | None) -> Index:
-    terms = (domain.records.phenotypes(excluded=absent) for absent in (False, True))
-    return Index.build(CaseBatch.from_csr(domain.records.keys, *terms), domain.mounted, dials)
+    records = domain.records
+    present, absent = (records.phenotypes(excluded=excluded) for excluded in (False, True))
+    cases = CaseBatch.from_csr(records.keys, present, absent, records.phenotype_frequencies())
+    return Index.build(cases, domain.mounted, dials or Dials.from_mapping(domain.manifest.dials))

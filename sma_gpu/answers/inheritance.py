@@ -17,6 +17,7 @@ from ..ontologies.search import by_exact_name, search
 __all__ = ["inherited", "modes_of"]
 
 _ASPECT = ASPECTS.index("inheritance")
+_SHOWN = 8  # modes named where one was not found
 
 
 def modes_of(domain: Domain, asked: Iterable[str]) -> tuple[str, ...]:
@@ -25,6 +26,9 @@ def modes_of(domain: Domain, asked: Iterable[str]) -> tuple[str, ...]:
     Raises:
         QueryError: records of this domain have none, or a text names no mode of inheritance, or several.
     """
+    asked = list(asked)
+    if not asked:
+        return ()  # the branches of all terms are walked for those who ask alone
     ontology = domain.mounted.ontology
     branch = aspects_by_branch(ontology)
     return tuple(dict.fromkeys(_mode_of(ontology, branch, text) for text in asked))
@@ -62,5 +66,7 @@ def _mode_of(ontology: Ontology, branch: npt.NDArray[np.int8] | None, text: str)
     if found:
         told = ", ".join(f"{term} {ontology.names[ontology.number[term]]}" for term in found)
         raise QueryError(asked, f"several are called so: {told}", "Give the id you mean.")
-    near = [f"{m.id} {m.name}" for m in search(ontology, text, 50).matches if is_mode(m.id)][:3] if text else []
-    raise QueryError(asked, "no mode of inheritance has this id or name", f"Near ones: {', '.join(near) or 'none'}.")
+    near = [m.id for m in search(ontology, text, 50).matches if is_mode(m.id)] if text else []
+    shown = (near or [ontology.ids[number] for number in np.flatnonzero(branch == _ASPECT).tolist()])[:_SHOWN]
+    names = ", ".join(f"{term} {ontology.names[ontology.number[term]]}" for term in shown)
+    raise QueryError(asked, "no mode of inheritance has this id or name", f"Modes are {names}, and so on.")

@@ -22,25 +22,26 @@ import numpy.typing as npt
 from ..errors import ArtifactError, DialError, QueryError
 from ..ontologies.catalog import catalog
 from ..ontologies.compiled import ontology_from_arrays
-from ..ontologies.domains import Domain, domain_ontology, open_domain
+from ..ontologies.domains import Domain, domain_ontology, open_domain, selection_of
+from ..ontologies.languages import ENGLISH, checked_language
 from ..ontologies.manifest import FileManifest, Manifest, manifests
 from ..ontologies.mount import Mounted, mount
 from ..ontologies.ontology import Ontology
 from ..ontologies.records.model import Records
+from ..ontologies.tensor_file import read_tensors, read_texts
 from ..retrieval import Index
-from ..retrieval.tensor_file import read_tensors, read_texts
 from ..scoring import Dials
 from ..version import __version__
 
 __all__ = [
     "MANIFEST", "OURS", "PARTS", "SCHEMA", "SCHEMAS", "UNKNOWN", "Opened", "any_ontology", "is_own_index", "is_ready",
-    "open_any", "open_own_index", "plain_manifest",
+    "open_any", "open_own_index", "own_sources", "plain_manifest",
 ]  # fmt: skip
 
 MANIFEST = "sma-gpu-index.json"
 SCHEMA = "sma-gpu/own-index/1"
 # Raised whenever a release would read these arrays differently; the index has a number of its own beside its code.
-SCHEMAS = {"ontology": "sma-gpu/own-ontology/1", "records": "sma-gpu/own-records/1", "index": "sma-gpu/index/1"}
+SCHEMAS = {"ontology": "sma-gpu/own-ontology/2", "records": "sma-gpu/own-records/2", "index": "sma-gpu/index/2"}
 PARTS = ("ontology", "records", "index")
 OURS = re.compile(r"\.?(?:ontology|records|index)-(?:[0-9a-f]{16}|new)\.safetensors(?:\.unfinished)?")
 _NOTICE = "Hits are ranked by shared terms alone; what that says of these records is for their owner to judge."
@@ -121,33 +122,49 @@ def _read_manifest(folder: str) -> dict[str, Any]:
 
 
 def open_any(
-    name: str, dials: Dials | None = None, *, release: str | None = None, kind: str = "", strict: bool = False
+    name: str,
+    dials: Dials | None = None,
+    *,
+    release: str | None = None,
+    kind: str = "",
+    strict: bool = False,
+    language: str = "",
 ) -> Opened:
     """Returns a ready domain, the files in a folder, or an index of one's own, opened.
 
     Arguments and faults are those of ``open_domain`` and ``open_own_index``.
     """
     if is_own_index(name):
-        return open_own_index(name, dials, release=release, kind=kind, strict=strict)
-    return Opened(open_domain(name, release=release, kind=kind, strict=strict), dials, None)
+        return open_own_index(name, dials, release=release, kind=kind, strict=strict, language=language)
+    domain = open_domain(name, release=release, kind=kind, strict=strict, language=language)
+    return Opened(domain, dials, None)
 
 
-def any_ontology(name: str, *, release: str | None = None, strict: bool = False) -> tuple[Manifest, Mounted]:
+def any_ontology(
+    name: str, *, release: str | None = None, strict: bool = False, language: str = ""
+) -> tuple[Manifest, Mounted]:
     """Returns the manifest and the mounted ontology of what ``open_any`` opens, without its records."""
     if is_own_index(name):
-        return _own_ontology(name, release=release, strict=strict)
-    return domain_ontology(name, release=release, strict=strict)
+        return _own_ontology(name, release=release, strict=strict, language=language)
+    return domain_ontology(name, release=release, strict=strict, language=language)
 
 
-def _own_ontology(folder: str, *, release: str | None, strict: bool) -> tuple[Manifest, Mounted]:
+def _own_ontology(folder: str, *, release: str | None, strict: bool, language: str) -> tuple[Manifest, Mounted]:
     def opened(told: dict[str, Any]) -> tuple[Manifest, Mounted]:
+        _check_language(folder, told, language)
         return _manifest_of(folder, told), mount(_ontology_of(folder, told, release=release, strict=strict))
 
     return _at_peace(folder, opened)
 
 
 def open_own_index(
-    folder: str, dials: Dials | None = None, *, release: str | None = None, kind: str = "", strict: bool = False
+    folder: str,
+    dials: Dials | None = None,
+    *,
+    release: str | None = None,
+    kind: str = "",
+    strict: bool = False,
+    language: str = "",
 ) -> Opened:
     """Returns the index in ``folder``, opened.
 
@@ -157,10 +174,11 @@ def open_own_index(
         release: if given, the release that its ontology must be of.
         kind: if given, the kind that its records must be of.
         strict: refuse an index whose sources were read with warnings.
+        language: if given, the language that the names of its terms must be in.
 
     Raises:
         ArtifactError: a file of the index is missing, foreign, newer, cut or damaged.
-        QueryError: its ontology is of another release, or its records of another kind.
+        QueryError: its ontology is of another release or in another language, or its records are of another kind.
         ParseError: a source was read with warnings, and ``strict`` is set.
     """
 
@@ -170,11 +188,13 @@ def open_own_index(
         if kind and kind != made_of:
             have = f"its records are of kind {made_of}" if made_of else "it has records of one kind alone"
             raise QueryError(f"records of kind {kind} in {folder}", have, "Make an index of those with --kind.")
+        _check_language(folder, told, language)
         ontology = _ontology_of(folder, told, release=release, strict=strict)
         records = _records_of(folder, told, ontology, strict=strict)
         built_under = Dials.from_mapping(told["dials"])
         notes = (*map(str, told["notes"]), *_changes(folder, told))
-        domain = Domain(manifest, mount(ontology), records, notes)
+        selection = selection_of(manifest, told["kind"], told["columns"])
+        domain = Domain(manifest, mount(ontology), records, notes, selection)
         index = None
         if dials is None or dials == built_under:
             name = _name_of(folder, told, "index")
@@ -182,6 +202,21 @@ def open_own_index(
             if index.fingerprint != told["fingerprint"]:
                 raise _damaged(folder, "its manifest has the fingerprint of another index")
         return Opened(domain, dials or built_under, index)
+
+    return _at_peace(folder, opened)
+
+
+def own_sources(folder: str) -> dict[str, tuple[Path, str]]:
+    """Returns where each source of the index in ``folder`` lay, and the SHA-256 of the file then, by part.
+
+    Raises:
+        ArtifactError: the manifest of the index is damaged, foreign or newer.
+    """
+
+    def opened(told: dict[str, Any]) -> dict[str, tuple[Path, str]]:
+        return {
+            part: (Path(_told_path(folder, told, part)), str(was["sha256"])) for part, was in told["sources"].items()
+        }
 
     return _at_peace(folder, opened)
 
@@ -246,6 +281,13 @@ def _records_of(folder: str, told: dict[str, Any], ontology: Ontology, *, strict
     if strict:
         records.report.require_clean()
     return records
+
+
+def _check_language(folder: str, told: dict[str, Any], language: str) -> None:
+    made_in = str(told.get("language", ENGLISH))
+    if language and checked_language(language) != made_in:
+        do = "Leave --language out, or make another index with it."
+        raise QueryError(f"names in the language {language} from {folder}", f"it was made with those in {made_in}", do)
 
 
 def _told_path(folder: str, told: dict[str, Any], part: str) -> str:

@@ -12,17 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..errors import ArtifactError, DataMissing, QueryError, SmaError
 from ..ontologies.catalog import catalog
 from ..ontologies.compiled import ontology_to_arrays
 from ..ontologies.domains import Domain, read_domain
-from ..ontologies.locate import Candidate, Located, candidate, find_file, locate
+from ..ontologies.languages import checked_language
+from ..ontologies.locate import Candidate, Located, candidate, find_file, locate, products_of
 from ..ontologies.manifest import Manifest, manifests
+from ..ontologies.tensor_file import Arrays, read_texts, write_tensors
 from ..retrieval import Index
-from ..retrieval.tensor_file import Arrays, read_texts, write_tensors
 from ..scoring import Dials
 from ..version import __version__
 from .indexed import IndexedDomain
@@ -42,6 +40,7 @@ def write_own(
     kind: str = "",
     release: str | None = None,
     strict: bool = False,
+    language: str = "",
 ) -> tuple[dict[str, Any], Domain]:
     """Returns the manifest of the index that was written into the folder ``out``, and what it was made of.
 
@@ -56,6 +55,7 @@ def write_own(
         kind: which kind of records, where the file holds several.
         release: release of the ontology, where a ready domain has several.
         strict: refuse files that otherwise load with warnings.
+        language: of the names of terms, where the ontology has them in several; English where empty.
 
     Raises:
         DataMissing: a file is nowhere to be found.
@@ -64,7 +64,7 @@ def write_own(
         ArtifactError: the folder cannot be written; an index that was there is untouched.
     """
     manifest, files = _files_of(ontology, records, release, entity)
-    domain = read_domain(manifest, files, kind=kind, strict=strict, columns=columns)
+    domain = read_domain(manifest, files, kind=kind, strict=strict, columns=columns, language=language)
     if not len(domain.records):
         raise QueryError(f"an index of {records}", "there is no record in it", "Give a file with records.")
     index = IndexedDomain(domain, dials, backend="reference").index
@@ -75,6 +75,7 @@ def write_own(
         "catalogued": manifest.domain if manifest.domain and not is_ready(manifest) else None,
         "entity": domain.manifest.entity,
         "kind": kind,
+        "language": checked_language(language),
         "columns": {field: list(names) for field, names in columns.items()} if columns else None,
         "dials": index.dials.as_dict(),
         "dials_fingerprint": index.dials.fingerprint,
@@ -114,7 +115,12 @@ def _files_of(ontology: str, records: str, release: str | None, entity: str) -> 
     if not own:
         manifest = replace(manifest, entity="record", records=UNKNOWN)
     manifest = replace(manifest, entity=entity or manifest.entity)
-    return manifest, Located(of_terms, of_records, notes if records == ontology else ())
+    remarks: tuple[str, ...] = notes if records == ontology else ()
+    products = None
+    if own:
+        products, told = products_of(manifest, of_records, None if records in known else of_records.path.parent)
+        remarks = (*remarks, *told)
+    return manifest, Located(of_terms, of_records, remarks, products)
 
 
 def _ontology_file(ontology: str, release: str | None, entity: str) -> tuple[Manifest, Candidate, tuple[str, ...]]:
@@ -173,7 +179,7 @@ def _write(out: Path, told: dict[str, Any], domain: Domain, index: Index) -> dic
             if part == "index":
                 index.save(new)
             else:
-                write_tensors(new, SCHEMAS[part], {}, {name: _stored(a) for name, a in arrays[part].items()})
+                write_tensors(new, SCHEMAS[part], {}, arrays[part])
             sha256 = read_texts(new, SCHEMAS[part])["arrays_sha256"]
             name = f"{part}-{sha256[:16]}.safetensors"
             os.replace(new, out / name)
@@ -185,10 +191,6 @@ def _write(out: Path, told: dict[str, Any], domain: Domain, index: Index) -> dic
             if OURS.fullmatch(old.name) and old.name not in kept:
                 old.unlink()
     return told
-
-
-def _stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return array.astype(np.int32) if array.dtype == np.uint16 else array  # the files have no 16-bit numbers
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ RAW_FOLDER = "raw_results"
 DISEASE_COLUMNS = ("rank", "rank_merged", "score", "disease_identifier", "disease_name", "grouping_id")
 GENE_COLUMNS = ("rank", "score", "gene_symbol", "gene_identifier", "disease_identifier")
 
-_FILED = ("folder", "zip", "phenopacket")  # forms of input whose every record is a file of its own
+_FILED = ("folder", "zip", "tar", "phenopacket")  # forms of input whose every record is a file, or one of a cohort
 
 
 def pheval_text(answer: Mapping[str, Any]) -> str:
@@ -56,7 +56,7 @@ def result_stems(given: PatientInput) -> list[str]:
     """
     seen: dict[str, str] = {}
     for number, record in enumerate(given.records, 1):
-        filed = given.form in _FILED and record.where
+        filed = given.form in _FILED and record.where and not record.where.endswith("]")
         stem = PurePath(record.where).stem if filed else record.id or f"record-{number}"
         if stem in ("", ".", "..") or "/" in stem or "\0" in stem:
             raise QueryError(f"a table for {stem!r}", "this id can be no file name", "Rename the record.")

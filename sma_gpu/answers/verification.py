@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..ontologies.companions import companions_of
 from ..ontologies.compiled import ontology_to_arrays
 from ..ontologies.domains import domain_files, is_domain
 from ..ontologies.fetching import file_sha256
@@ -19,6 +19,7 @@ from ..ontologies.obtaining import receipt_of
 from ..ontologies.ontology import Ontology
 from ..ontologies.records.loading import load_records
 from ..ontologies.source import read_source
+from .own_index import is_own_index, open_own_index, own_sources
 
 __all__ = ["verification", "verification_text"]
 
@@ -35,26 +36,38 @@ def verification(name: str, release: str | None = None) -> dict[str, Any]:
         DataMissing: a file is nowhere to be found.
         ParseError: a file cannot be read.
     """
+    if is_own_index(name):
+        return _verified(name, _own_files(name, release))
     about: FileManifest | None
-    about_records, records_file = None, None
+    about_records, records_file, products = None, None, None
+    beside: dict[str, tuple[Candidate, FileManifest]] = {}
     if is_domain(name):
         manifest, located = domain_files(name, release)
         file, records_file = located.ontology, located.records
+        products = located.products.path if located.products else None
         about, about_records = manifest.ontology, manifest.records
+        beside = {part: (one, manifest.companions[part]) for part, one in companions_of(name, manifest).items()}
     else:
         named = named_ontology(name, release)
         file, about = named.file, named.about
     ontology = read_ontology(file.path)
     files = [_file("ontology", file, ontology.sha256, _ontology_checks(file, about, ontology))]
     if records_file is not None:
-        records = load_records(records_file.path, ontology, cache=False)
-        stated = _stated(about_records, records_file)
+        records = load_records(records_file.path, ontology, cache=False, products=products)
+        stated = _stated(about_records, records_file, records.sha256)
         checks = [*_origin_checks(records_file, stated, records.sha256)]
         if stated is not None and stated.records and ontology.version == records_file.version:
             checks.append(_check("records", stated.records, len(records)))
-        compiled = load_records(records_file.path, ontology)
+        compiled = load_records(records_file.path, ontology, products=products)
         checks.append(_same_arrays(records.to_arrays(), compiled.to_arrays()))
         files.append(_file("records", records_file, records.sha256, checks))
+    for part, (one, wanted) in beside.items():
+        sha256 = read_source(one.path).content_sha256
+        files.append(_file(part, one, sha256, [*_origin_checks(one, _stated(wanted, one, sha256), sha256)]))
+    return _verified(name, files)
+
+
+def _verified(name: str, files: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "schema": VERIFY_SCHEMA,
         "name": name,
@@ -63,12 +76,30 @@ def verification(name: str, release: str | None = None) -> dict[str, Any]:
     }
 
 
+def _own_files(folder: str, release: str | None) -> list[dict[str, Any]]:
+    """Returns what became of the sources of an index of one's own; its own files are checked as it is opened."""
+    domain = open_own_index(folder, release=release).domain
+    ontology, records = domain.mounted.ontology, domain.records
+    read = {"ontology": (ontology.version, ontology.sha256), "records": (records.version, records.sha256)}
+    files = []
+    for part, (path, was) in own_sources(folder).items():
+        version, content = read[part]
+        file = Candidate(path, "read when the index was made", version)
+        if path.is_file():
+            files.append(_file(part, file, content, [_check("sha256 when the index was made", was, file_sha256(path))]))
+        else:
+            gone = {"what": "the source", "expected": "a file", "found": "none there", "agrees": False}
+            files.append({**_blank(part, file, content), "checks": [gone]})
+    return files
+
+
 def verification_text(found: dict[str, Any]) -> str:
     """Returns it as text."""
     lines = []
     for file in found["files"]:
         lines.append(f"{file['part']} {file['version'] or 'of unknown release'}: {file['path']} ({file['origin']})")
-        lines.append(f"  sha256 {file['sha256']}, {file['bytes']} bytes")
+        if file["sha256"]:
+            lines.append(f"  sha256 {file['sha256']}, {file['bytes']} bytes")
         if file["content_sha256"] != file["sha256"]:
             lines.append(f"  sha256 of its content {file['content_sha256']}")
         for check in file["checks"]:
@@ -83,7 +114,7 @@ def verification_text(found: dict[str, Any]) -> str:
 
 
 def _ontology_checks(file: Candidate, about: FileManifest | None, ontology: Ontology) -> list[dict[str, Any]]:
-    stated = _stated(about, file)
+    stated = _stated(about, file, ontology.sha256)
     checks = [*_origin_checks(file, stated, ontology.sha256)]
     if stated is not None and stated.terms:
         checks.append(_check("terms", stated.terms, ontology.live_count))
@@ -94,8 +125,11 @@ def _ontology_checks(file: Candidate, about: FileManifest | None, ontology: Onto
     return checks
 
 
-def _stated(about: FileManifest | None, file: Candidate) -> Release | None:
-    return about.release(file.version) if about is not None and file.origin != SAMPLE else None
+def _stated(about: FileManifest | None, file: Candidate, content_sha256: str) -> Release | None:
+    """Returns what is known of the release of a file: by the version that it states, else by the sum of its content."""
+    if about is None or file.origin == SAMPLE:
+        return None
+    return about.release(file.version) or (None if file.version else about.release_of_sum(content_sha256))
 
 
 def _origin_checks(file: Candidate, stated: Release | None, content_sha256: str) -> Iterator[dict[str, Any]]:
@@ -127,15 +161,24 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _file(part: str, file: Candidate, content_sha256: str, checks: list[dict[str, Any]]) -> dict[str, Any]:
-    path = Path(file.path)
     return {
-        "part": part,
-        "path": str(path),
-        "origin": file.origin,
-        "version": file.version,
-        "bytes": path.stat().st_size,
-        "sha256": file_sha256(path),
-        "content_sha256": content_sha256,
+        **_blank(part, file, content_sha256),
+        "bytes": file.path.stat().st_size,
+        "sha256": file_sha256(file.path),
         "stated": any(check["what"] != "the compiled file" for check in checks),
         "checks": checks,
+    }
+
+
+def _blank(part: str, file: Candidate, content_sha256: str) -> dict[str, Any]:
+    """Returns what is told of a file that is not there."""
+    return {
+        "part": part,
+        "path": str(file.path),
+        "origin": file.origin,
+        "version": file.version,
+        "bytes": 0,
+        "sha256": "",
+        "content_sha256": content_sha256,
+        "stated": True,
     }

@@ -25,8 +25,8 @@ from ..answers.comparison_text import batch_comparison_text
 from ..answers.formats import TableForm, check_free, places, text_form, write_table_forms
 from ..answers.tsv import empty_answer, head_of
 from ..errors import QueryError
-from ..ontologies.records.patients import read_patients
-from .commands import among_of, engine_of
+from .batch_input import inputs_of, open_batch
+from .commands import among_of
 from .pheval import pheval_batch
 
 __all__ = ["batch"]
@@ -47,11 +47,7 @@ def batch(arguments: argparse.Namespace) -> int:
             check_free(targets, out)
     earlier = read_earlier(Path(arguments.compare)) if arguments.compare else None
     among = among_of(arguments)
-    given = read_patients(arguments.input, stdin=getattr(sys.stdin, "buffer", None))
-    for entry in given.notes:
-        print(f"sma-gpu: {entry}", file=sys.stderr)
-    # For all records, those of an earlier run included: the lines of a batch come from one backend.
-    engine = engine_of(arguments).for_batch(len(given.records))
+    engine, given = open_batch(arguments)
     k, some, manifest = arguments.k, engine.restrict(among, arguments.where), engine.domain.manifest
     head = head_of(empty_answer(engine, some), k=k, sha256=given.sha256)
     table = TableForm(head, manifest.entity, manifest.facet_name)
@@ -111,7 +107,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:
 
 def _check(place: Path, arguments: argparse.Namespace) -> None:
     """Refuses a place that is that of the input, or of what is compared with."""
-    check_place(place, arguments.input)
+    check_place(place, inputs_of(arguments))
     if arguments.compare and replaces(place, arguments.compare):
         asked, found = f"write the batch to {place}", "that would replace the answers to compare with"
         raise QueryError(asked, found, "Give the path of a new file.")

@@ -43,7 +43,7 @@ def query(arguments: argparse.Namespace) -> int:
         raise QueryError(
             f"--like {arguments.like} and terms", "either makes a query", "Give a record or terms, not both."
         )
-    targets = places(arguments.format, arguments.output)
+    targets = _targets(arguments)
     among = among_of(arguments)
     engine = engine_of(arguments)
     if arguments.like:
@@ -59,7 +59,7 @@ def query(arguments: argparse.Namespace) -> int:
 def explain(arguments: argparse.Namespace) -> int:
     """Explains one record, wherever it ranks."""
     _need_ids(arguments)
-    targets = places(arguments.format, arguments.output)
+    targets = _targets(arguments)
     among = among_of(arguments)
     engine = engine_of(arguments)
     observed, excluded, seen = _asked(arguments, engine)
@@ -79,7 +79,9 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def terms(arguments: argparse.Namespace) -> int:
     """Searches names and synonyms."""
-    manifest, mounted = any_ontology(arguments.domain, release=arguments.release, strict=arguments.strict_input)
+    manifest, mounted = any_ontology(
+        arguments.domain, release=arguments.release, strict=arguments.strict_input, language=arguments.language
+    )
     ontology = mounted.ontology
     result = search(ontology, arguments.text, arguments.k)
     shown = {m.id: term_name(manifest, ontology, ontology.number[m.id]) for m in result.matches}
@@ -121,6 +123,7 @@ def engine_of(arguments: argparse.Namespace) -> Engine:
         release=arguments.release,
         kind=arguments.kind,
         strict=arguments.strict_input,
+        language=arguments.language,
         **engine_options(arguments),
     )
     for report in engine.beside:
@@ -130,11 +133,13 @@ def engine_of(arguments: argparse.Namespace) -> Engine:
 
 
 def dials_of(text: str | None) -> Dials | None:
-    """Returns the dials that ``--dials`` gives; None where it was not given."""
-    if text is None:
+    """Returns the dials that ``--dials`` gives; None for those of the domain, or of a saved index."""
+    if text is None or text == "default":
         return None
-    if text == "default":
+    if text == "ic":
         return Dials()
+    if text == "evidence":
+        return Dials.evidence()
     if text == "adapter-v1":
         return Dials.adapter_v1()
     try:
@@ -143,7 +148,9 @@ def dials_of(text: str | None) -> Dials | None:
         values = None
     if not isinstance(values, dict):
         raise DialError(
-            f"--dials {text}", "neither a name nor a JSON object", 'Give default, adapter-v1, or like {"rho": 0.9}.'
+            f"--dials {text}",
+            "neither a name nor a JSON object",
+            'Give default, ic, evidence, adapter-v1, or like {"rho": 0.9}.',
         )
     return Dials.from_mapping(values)
 
@@ -200,6 +207,15 @@ def _id_of(name: str, domain: Domain) -> str:
         f"no term of {ontology.label} has this name or synonym",
         f"{hint} sma-gpu terms searches parts of names.".strip(),
     )
+
+
+def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:
+    """Returns where each form of the answer goes; a folder that is not there is refused before any work is done."""
+    targets = places(arguments.format, arguments.output)
+    for place in targets.values():
+        if place is not None and not place.parent.is_dir():
+            raise QueryError(f"write {place}", f"there is no folder {place.parent}", "Make it, or name another place.")
+    return targets
 
 
 def _give_answer(

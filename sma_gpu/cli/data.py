@@ -52,6 +52,7 @@ def register(verbs: Any, add_output: Callable[..., None]) -> None:
     report.add_argument("name", metavar="NAME", help="a ready domain, a folder of files, another ontology, or a file")
     report.add_argument("--release", help="release of the ontology (default: the newest found)")
     report.add_argument("--kind", default="", help="kind of records, where a domain has several")
+    report.add_argument("--language", default="", metavar="TAG", help="language of the names of terms (default: en)")
     diff = action("diff", diff_data, "what changed between two releases of an ontology")
     diff.add_argument("old", metavar="OLD", help="a file, a name, or NAME@RELEASE")
     diff.add_argument("new", metavar="NEW", help="likewise")
@@ -123,7 +124,7 @@ def report_data(arguments: argparse.Namespace) -> int:
     """Reports on an ontology and its records."""
     from ..answers.data_report import data_report, data_report_text
 
-    report = data_report(arguments.name, release=arguments.release, kind=arguments.kind)
+    report = data_report(arguments.name, release=arguments.release, kind=arguments.kind, language=arguments.language)
     give(arguments, report, lambda: data_report_text(report))
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -53,7 +54,7 @@ def register(
     )
     parser.add_argument("--entity", default="", metavar="WORD", help="what a record is, such as patient")
     parser.add_argument("--kind", default="", metavar="KIND", help="kind of records, where RECORDS holds several")
-    parser.add_argument("--dials", default=None, help="default, adapter-v1, or a JSON object of dials")
+    parser.add_argument("--dials", default=None, help="ic, evidence, adapter-v1, or a JSON object of dials")
     add_files(parser)
     parser.set_defaults(run=index)
 
@@ -70,6 +71,7 @@ def index(arguments: argparse.Namespace) -> int:
         kind=arguments.kind,
         release=arguments.release,
         strict=arguments.strict_input,
+        language=arguments.language,
     )
     found = {**told, "folder": arguments.output, "warnings": _warnings(domain)}
     arguments.output = None  # the folder was named, not a place for what is said of it
@@ -110,4 +112,4 @@ def _text(found: dict[str, Any]) -> str:
     lines += found["warnings"][:_SHOWN]
     if len(found["warnings"]) > _SHOWN:
         lines.append(f"and {len(found['warnings']) - _SHOWN} more warnings; --json lists all")
-    return "\n".join([*lines, f"Ask it: sma-gpu query {found['folder']} ID ..."]) + "\n"
+    return "\n".join([*lines, f"Ask it: sma-gpu query {shlex.quote(found['folder'])} ID ..."]) + "\n"

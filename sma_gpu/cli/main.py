@@ -110,8 +110,21 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _domain(batch)
     batch.add_argument(
         "input",
+        nargs="?",
+        metavar="INPUT",
         type=_word,
-        help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or - ',
+        help='JSONL with {"id","observed","excluded"} a line, phenopackets (file, folder, zip), or -',
+    )
+    batch.add_argument(
+        "--from",
+        dest="source",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="PATH",
+        type=_word,
+        help="in the place of INPUT: each of these files, and each file in these folders, is a query, up to the next "
+        "option; in the forms that query --from reads",
     )
     _restriction(batch)
     add_ranking(batch, ranks=True)
@@ -178,7 +191,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
 
     terms = verbs.add_parser("terms", help="search the names and synonyms of an ontology")
     _domain(terms)
-    terms.add_argument("text", help="part of a name or synonym")
+    terms.add_argument("text", metavar="TEXT", type=_word, help="part of a name or synonym")
     _k(terms, 20)
     _output_options(terms)
     _file_options(terms)
@@ -278,6 +291,13 @@ def _output_options(parser: argparse.ArgumentParser, *formats: str) -> None:
 def _file_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--release", help="release of the ontology, where several are found (default: the newest)")
     parser.add_argument("--strict-input", action="store_true", help="refuse files that otherwise load with warnings")
+    parser.add_argument(
+        "--language",
+        default="",
+        metavar="TAG",
+        help="language of the names of terms, such as de, where the ontology has them in several (default: en; of an "
+        "index of your own, that in which it was made)",
+    )
 
 
 def _engine_options(parser: argparse.ArgumentParser) -> None:
@@ -285,7 +305,9 @@ def _engine_options(parser: argparse.ArgumentParser) -> None:
         "--kind", default="", metavar="KIND", help="kind of records, where a domain has several: campaign in cyber"
     )
     parser.add_argument(
-        "--dials", help="default, adapter-v1, or a JSON object of dials (default: those of a saved index, or default)"
+        "--dials",
+        help="ic, evidence, adapter-v1, or a JSON object of dials, the others as in ic (default: those of the domain, "
+        "or of a saved index)",
     )
     parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda: where the backend works (default: auto)")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..answers.pheval import write_pheval
 from ..errors import QueryError
-from ..ontologies.records.patients import read_patients
-from .commands import among_of, engine_of
+from .batch_input import inputs_of, open_batch
+from .commands import among_of
 
 __all__ = ["pheval_batch"]
 
@@ -28,13 +28,11 @@ def pheval_batch(arguments: argparse.Namespace) -> int:
     out = Path(arguments.output)
     if out.exists() and not out.is_dir():
         raise QueryError(f"-f pheval into {out}", "that is no folder", "Name a folder with -o.")
-    if arguments.input != "-" and Path(arguments.input).resolve() in (out.resolve(), *out.resolve().parents):
-        raise QueryError(f"-f pheval into {out}", "the input lies there", "Name a folder beside it.")
+    for path in inputs_of(arguments):
+        if path != "-" and Path(path).resolve() in (out.resolve(), *out.resolve().parents):
+            raise QueryError(f"-f pheval into {out}", "the input lies there", "Name a folder beside it.")
     among = among_of(arguments)
-    given = read_patients(arguments.input, stdin=getattr(sys.stdin, "buffer", None))
-    for entry in given.notes:
-        print(f"sma-gpu: {entry}", file=sys.stderr)
-    engine = engine_of(arguments).for_batch(len(given.records))
+    engine, given = open_batch(arguments)
     some = engine.restrict(among, arguments.where)
     failed = abstained = 0
     lines = write_pheval(engine, given, arguments.k, out, some)

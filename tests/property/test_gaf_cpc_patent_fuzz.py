@@ -1,4 +1,4 @@
-"""Hostile bytes for the readers of GAF, CPC and patents: an answer or one of our errors, soon and in bounded memory.
+"""Hostile bytes for readers of GAF, GPAD, CPC and patents: an answer or one of our errors, soon, in bounded memory.
 
 Seeds are small files in each form; hypothesis cuts, repeats and swaps parts of them and puts in what hurts readers.
 """
@@ -20,7 +20,7 @@ from sma_gpu.errors import SmaError
 from sma_gpu.ontologies.builder import ontology_from_parents
 from sma_gpu.ontologies.readers.cpc import read_cpc
 from sma_gpu.ontologies.readers.cpc_symbol import read_symbols
-from sma_gpu.ontologies.records import read_gaf, read_patents
+from sma_gpu.ontologies.records import read_gaf, read_gpad, read_patents
 from sma_gpu.ontologies.records.gaf_text import read_gaf_qualifier
 
 GO = ontology_from_parents({"GO:1": [], "GO:2": ["GO:1"], "GO:3": ["GO:1"]})
@@ -31,6 +31,21 @@ GAF = (
     + "DB\tP1\tS\tNOT|enables\tGO:2\tPMID:1\tIDA\tX:1\tF\tName\tA|B\tprotein\ttaxon:9606\t20260101\tTOY\t\t\n" * 2
     + "DB\tP2\tS\t\tGO:3\tPMID:1\tIEA\t\tP\tName\t\tprotein\ttaxon:1|taxon:2\t20260101\tTOY\t\t\n"
 ).encode()
+GPAD = (
+    b"!gpad-version: 2.0\n!date-generated: 2026-01-01\n"
+    + b"DB:P1\tNOT\tRO:0002327\tGO:2\tPMID:1\tECO:0000314\tX:1\tNCBITaxon:1\t2026-01-01\tTOY\tBFO:0000050(GO:1)\t"
+    + b"id=1\n"
+    + b"DB:DB:2\t\tRO:0002331\tGO:3\tPMID:1\tECO:0000501\t\t\t2026-01-01T01:02:03Z\tTOY\t\t\n"
+)
+OLD_GPAD = (
+    b"!gpa-version: 1.2\n"
+    + b"DB\tP1\tNOT|enables\tGO:2\tPMID:1\tECO:0000314\t\t\t20260101\tTOY\t\tgo_evidence=IDA\n" * 2
+)
+GPI = (
+    b"!gpi-version: 2.0\n!date-generated: 2026-01-01\n"
+    b"DB:P1\tS\tName\tA|B\tPR:000000001\tNCBITaxon:9606\tDB:G1\t\t\tX:1|X:2\t\n"
+    b"DB:DB:2\tT\tName\t\tPR:000000001\tNCBITaxon:9606\t\t\t\t\t\n"
+)
 GENES = b'{"id": "N:1", "symbol": "S", "P": [["GO:2", "IDA"]], "F": ["GO:3"], "C": []}\n' * 2
 TITLES = b"A\t\tX\nA01\t\tX\nA01B\t\t{X} (see A01C)\nA01B1/00\t0\tX\nA01B1/02\t1\tX\nA01B2001/02\t2\tX\n"
 SCHEME = (
@@ -81,6 +96,14 @@ def _gaf(content: bytes) -> object:
     return read_gaf(content, GO)
 
 
+def _gpad(content: bytes) -> object:
+    return read_gpad(content, GO, products=GPI)
+
+
+def _gpi(content: bytes) -> object:
+    return read_gpad(GPAD, GO, products=content)
+
+
 def _cpc(content: bytes) -> object:
     return read_cpc(content)
 
@@ -91,6 +114,8 @@ def _patents(content: bytes) -> object:
 
 READERS: tuple[tuple[Callable[[bytes], object], tuple[bytes, ...]], ...] = (
     (_gaf, (GAF, GENES)),
+    (_gpad, (GPAD, OLD_GPAD)),
+    (_gpi, (GPI,)),
     (_cpc, (TITLES, SCHEME)),
     (_patents, (GRANT, GRANT * 3, JSON, TABLE)),
 )
@@ -104,7 +129,7 @@ def outcome(read: Callable[[bytes], Any], content: bytes) -> Any:
         return fault.as_dict()
 
 
-@pytest.mark.parametrize(("read", "seeds"), READERS, ids=["gaf", "cpc", "patents"])
+@pytest.mark.parametrize(("read", "seeds"), READERS, ids=["gaf", "gpad", "gpi", "cpc", "patents"])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_an_answer_or_one_of_our_errors(
@@ -145,6 +170,10 @@ LONG = 200_000
     [
         (_gaf, GAF + b"DB\t" * LONG),
         (_gaf, GAF.replace(b"NOT|enables", b"NOT|" * LONG)),
+        (_gpad, GPAD + b"DB:\t" * LONG),
+        (_gpad, GPAD.replace(b"id=1", b"go_evidence=" * (LONG // 12))),
+        (_gpad, OLD_GPAD.replace(b"NOT|enables", b"NOT|" * LONG)),
+        (_gpi, GPI.replace(b"A|B", b"|" * LONG)),
         (_gaf, GAF.replace(b"A|B", b"|" * LONG)),
         (_gaf, GENES.replace(b"[]", b"[" * LONG)),
         (_cpc, TITLES + b"A01B1/04\t2\t" + b"(" * LONG + b"\n"),

@@ -77,6 +77,12 @@ SCHEMA = b"""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:l="htt
 INSTANCE = b"""<xbrl xmlns="http://www.xbrl.org/2003/instance" xmlns:u="http://fasb.org/us-gaap/2025"
  xmlns:d="http://xbrl.sec.gov/dei/2025"><context id="c"><entity/></context><u:Cash contextRef="c">1</u:Cash>
  <d:EntityRegistrantName contextRef="c">Toy</d:EntityRegistrantName></xbrl>"""
+PAGE = b"""<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"
+ xmlns:i="http://www.xbrl.org/2003/instance" xmlns:u="http://fasb.org/us-gaap/2025"
+ xmlns:d="http://xbrl.sec.gov/dei/2025"><body><ix:header><ix:resources><i:context id="c"><i:entity/></i:context>
+ </ix:resources></ix:header><ix:nonNumeric name="d:DocumentPeriodEndDate" contextRef="c" continuedAt="e">May 1,
+ <ix:exclude>3</ix:exclude></ix:nonNumeric><ix:continuation id="e">2026</ix:continuation>
+ <ix:nonFraction name="u:Cash" contextRef="c" target="t">1</ix:nonFraction></body></html>"""
 FACTS = b"""{"cik": 1, "entityName": "Toy", "facts": {"us-gaap": {"Cash": {"units": {"USD": [
  {"accn": "1-26-1", "fy": 2026, "fp": "FY", "form": "10-K", "filed": "2026-02-01", "val": 1}]}}}}}"""
 FILINGS = b'{"adsh": "1", "name": "Toy", "filed": 20260201, "concepts": {"BS": ["us-gaap:Cash"]}}\n' * 2
@@ -94,6 +100,7 @@ READERS: list[Any] = [
     pytest.param(read_obograph, GRAPHS, id="obograph"),
     pytest.param(read_xbrl, SCHEMA, id="xbrl"),
     pytest.param(lambda data: read_instance(data, TAXONOMY), INSTANCE, id="instance"),
+    pytest.param(lambda data: read_instance(data, TAXONOMY), PAGE, id="inline"),
     pytest.param(lambda data: read_company_facts(data, TAXONOMY), FACTS, id="facts"),
     pytest.param(lambda data: read_filings(data, TAXONOMY), FILINGS, id="filings"),
     pytest.param(lambda data: read_sec(data, TAXONOMY), NUM, id="sec-tables"),

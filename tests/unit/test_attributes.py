@@ -86,6 +86,18 @@ def test_a_phenotype_file_gives_source_dates_references_and_evidence() -> None:
     assert records.record("bare").attributes == {}  # its one row names a term that is not there, so it is not used
 
 
+def test_onset_sex_modifier_and_frequency_are_attributes_as_written() -> None:
+    rows = [
+        ["OMIM:2", "2", "", "HP:9920100", "", "", "HP:0003577", "3/7", "FEMALE", "HP:0012828;HP:0031797", "P", ""],
+        ["OMIM:2", "2", "", "HP:9930100", "", "", "", "HP:0040281", "MALE", "", "P", ""],
+    ]
+    found = records_of(*map("\t".join, rows)).record("OMIM:2").attributes
+    assert {name: found[name] for name in ("onset", "sex", "modifier", "frequency")} == {
+        "onset": ("HP:0003577",), "sex": ("FEMALE", "MALE"), "modifier": ("HP:0012828", "HP:0031797"),
+        "frequency": ("3/7", "HP:0040281"),
+    }  # fmt: skip
+
+
 def test_a_biocuration_that_states_no_day_is_noted_with_its_line() -> None:
     records = records_of(
         cells("OMIM:1", "HP:9920100", "", "", "P", "HPO:a[2009-02-30]"),

@@ -179,6 +179,47 @@ def test_another_query_is_another_query(bench: Bench) -> None:
     assert "only in the earlier batch: p1, p2" in bench.run("--compare", str(bench.old))
 
 
+def test_other_keys_are_other_options_also_where_they_are_as_many(bench: Bench) -> None:
+    some = bench.folder / "some"
+    some.write_text("OMIM:990001\nOMIM:990005\n")
+    bench.run("--among", str(some), "-o", str(bench.old), "--overwrite")
+    some.write_text("OMIM:990005\nOMIM:990001\n")
+    assert bench.compare("--among", str(some))["differs"] == {}
+    some.write_text("OMIM:990002\nOMIM:990005\n")
+    found = bench.compare("--among", str(some))
+    assert list(found["differs"]) == ["options"]
+    assert found["moved"]
+    assert {tuple(row["through"]) for row in found["queries"]} == {("options",)}
+    bench.run("--among", str(some), "-o", str(bench.old), code=2)
+
+
+def test_options_are_told_in_words(bench: Bench) -> None:
+    text = bench.run("--compare", str(bench.old), "--inheritance", "HP:9940000", "--where", "source=OMIM")
+    (line,) = [line for line in text.split("\n") if line.startswith("options: ")]
+    assert line.startswith("options: none -> where source=OMIM, inheritance HP:9940000")
+    assert "null" not in line
+
+
+def test_another_selection_out_of_one_file_is_a_matter_of_records(tmp_path: Path, capsys: Any) -> None:
+    asked, old, table = tmp_path / "in.jsonl", tmp_path / "old.jsonl", tmp_path / "table.tsv"
+    asked.write_text('{"id": "a", "observed": ["HP:9910110"]}\n')
+    toy.write(tmp_path / "data")
+    table.write_text("who\tthen\tlater\nA\tHP:9910110\tHP:9930100\nB\tHP:9930100\tHP:9910110\n")
+
+    def run(column: str, *words: str, code: int = 0) -> str:
+        made = ["index", str(tmp_path / "data" / "hp.obo"), str(table), "-o", str(tmp_path / "mine")]
+        assert main([*made, "--columns", "key=who", f"terms={column}"]) == 0
+        capsys.readouterr()
+        assert main(["batch", str(tmp_path / "mine"), str(asked), *words]) == code
+        out: str = capsys.readouterr().out
+        return out
+
+    run("then", "-o", str(old))
+    text = run("later", "--compare", str(old))
+    assert "a: A -> B; through records: nothing else differs" in text
+    run("later", "-o", str(old), code=2)  # goes on with no lines that were made of other records
+
+
 def test_options_are_a_factor_of_their_own(bench: Bench) -> None:
     found = bench.compare("--where", "source=ORPHA")
     assert list(found["differs"]) == ["options"]
@@ -224,8 +265,8 @@ def test_what_cannot_be_compared_is_refused_in_words(bench: Bench) -> None:
         assert main(["batch", str(bench.domain), str(bench.input), "--compare", str(bench.old), *words]) == 2
         assert said in bench.capsys.readouterr().err
     assert bench.old.read_bytes() == before
-    assert main(["batch", "nowhere", "-", "--compare", str(bench.folder / "none.jsonl")]) == 2
-    assert "none.jsonl: No such file" in bench.capsys.readouterr().err
+    assert main(["batch", "nowhere", "-", "--compare", str(bench.folder / "none.jsonl")]) == 3
+    assert "none.jsonl: there is no such file" in bench.capsys.readouterr().err
     first = before.splitlines(keepends=True)[0]
     for text, said in ((b"{}\n", "line 1 is no answer"), (first + first, "line 2 has the id p0"), (b"x", "line 1")):
         bench.old.write_bytes(text)

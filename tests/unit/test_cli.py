@@ -61,7 +61,7 @@ def test_output_goes_to_a_file_when_asked(domain: str, tmp_path: Path, capsys: p
         (["query", "nowhere", *LONG], 3, "ready domains are medicine"),
         (["query", "medicine", *LONG, "--backend", "tpu"], 3, "this release has cpu, reference"),
         (["query", "medicine", *LONG, "--device", "tpu"], 3, "reference works on cpu"),
-        (["query", "medicine", *LONG, "-o", "/nonexistent/folder/x"], 2, "/nonexistent/folder/x: No such"),
+        (["query", "medicine", *LONG, "-o", "/nonexistent/folder/x"], 2, "there is no folder /nonexistent/folder"),
         (["query", "medicine", *LONG, "-o", "/"], 2, "/: Is a directory"),
         (["batch", "medicine", "-", "-o", "/nonexistent/folder/x"], 2, "there is no folder /nonexistent/folder"),
         (["batch", "medicine", "-", "-o", "/", "--overwrite"], 2, "that is no regular file"),

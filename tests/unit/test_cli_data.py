@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from dataclasses import replace
@@ -13,7 +14,7 @@ import toy
 
 from sma_gpu.answers.data_report import depths
 from sma_gpu.cli import main
-from sma_gpu.ontologies import domains
+from sma_gpu.ontologies import companions, domains
 from sma_gpu.ontologies import locate as locating
 from sma_gpu.ontologies.catalog import catalog
 from sma_gpu.ontologies.compiled import cache_dir, ontology_to_arrays, store_compiled
@@ -94,6 +95,15 @@ id: EX:8
 name: eight
 is_a: EX:3
 """
+MAPPINGS = """subject_id\tpredicate_id\tobject_id
+MONDO:1\tskos:exactMatch\tOMIM:990001
+MONDO:1\tskos:exactMatch\tOrphanet:990003
+MONDO:2\tskos:exactMatch\tOMIM:990002
+"""
+GENES = """ncbi_gene_id\tgene_symbol\thpo_id\tdisease_id
+1\tABC1\tHP:9910110\tOMIM:990001
+1\tABC1\tHP:9920100\tOMIM:990001
+"""
 
 
 @pytest.fixture
@@ -101,6 +111,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SMA_GPU_CACHE", str(tmp_path / "cache"))
     folder = toy.write(tmp_path / "data")
+    (folder / "toy.sssom.tsv").write_text(MAPPINGS, encoding="utf-8")
+    (folder / "genes_to_phenotype.txt").write_text(GENES, encoding="utf-8")
     monkeypatch.setenv("SMA_GPU_DATA", str(folder))
     return folder
 
@@ -193,6 +205,90 @@ def test_the_report_says_what_a_domain_is_made_of(data: Path, capsys: pytest.Cap
         assert part in out
 
 
+def test_what_goes_with_the_records_is_listed_reported_and_looked_at(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (data / "toy.sssom.tsv").open("a", encoding="utf-8") as file:
+        file.write("sssom:NoTermFound\tskos:exactMatch\tOMIM:990004\n")
+    with (data / "genes_to_phenotype.txt").open("a", encoding="utf-8") as file:
+        file.write("2\tABC2\tHP:9910110\tOMIM:777777\n")
+    found = {told["part"]: told for told in asked(capsys, "data", "report", "medicine")["beside"]}
+    assert found["mappings"]["counts"] == {"records mapped": 3, "groups of several records": 1}
+    assert found["genes"]["counts"] == {"genes": 2, "records with genes": 1, "diseases that are no record": 1}
+    report = asked(capsys, "data", "report", "medicine")
+    assert report["counts"][str(data / "genes_to_phenotype.txt")] == {"unknown-disease": 1}
+    assert [(entry["ids"], entry["lines"]) for entry in report["unknown_ids"]] == [(["OMIM:777777"], [4])]
+    assert main(["data", "report", "medicine"]) == 0
+    assert "  3 records mapped, 1 groups of several records\n" in capsys.readouterr().out
+    parts = {part["part"]: part for part in asked(capsys, "data", "list")["domains"][0]["parts"]}
+    assert [file["path"] for file in parts["genes"]["found"]] == [str(data / "genes_to_phenotype.txt")]
+    assert parts["mappings"]["releases"] == [
+        {
+            "version": "2025-06-09", "address": None, "bytes": 12700455,
+            "sha256": "120bbc52a1cf2fa4db49140a951810ee436ae52e1ed551254792561d681cec5d",
+        }
+    ]  # fmt: skip
+    medicine = next(domain for domain in asked(capsys, "doctor")["domains"] if domain["name"] == "medicine")
+    assert [file["path"] for file in medicine["beside"]["mappings"]] == [str(data / "toy.sssom.tsv")]
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert f"  genes     unknown      used       {data / 'genes_to_phenotype.txt'}" in out
+
+
+def test_mappings_of_other_things_do_not_serve_and_are_not_taken_in(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = data / "another.sssom.tsv"
+    other.write_text("subject_id\tpredicate_id\tobject_id\nUBERON:1\tskos:exactMatch\tFMA:2\n", encoding="utf-8")
+    found = {told["part"]: told for told in asked(capsys, "data", "report", "medicine")["beside"]}
+    assert found["mappings"]["path"] == str(data / "toy.sssom.tsv")
+    assert main(["data", "add", str(other)]) == 2
+    assert "it is no ontology and no known records" in capsys.readouterr().err
+    assert asked(capsys, "data", "add", str(data / "toy.sssom.tsv"))["part"] == "mappings"
+    added = asked(capsys, "data", "add", str(data / "genes_to_phenotype.txt"), "--name", "medicine")
+    assert (added["part"], added["new"]) == ("genes", True)
+
+
+def test_a_file_that_states_no_release_is_known_by_its_sum(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = GENES.encode()
+    medicine = manifests()["medicine"]
+    known = replace(medicine.companions["genes"], bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    changed = {"medicine": replace(medicine, companions={"genes": known})}
+    for module in (domains, companions):
+        monkeypatch.setattr(module, "manifests", lambda: changed)
+    assert asked(capsys, "cite", "medicine")["sources"][-1]["version"] == known.version
+    (data / "genes_to_phenotype.txt").unlink()
+    (data / "genes.txt.gz").write_bytes(gzip.compress(content))
+    for place in ("medicine", str(data)):
+        genes = asked(capsys, "data", "verify", place)["files"][-1]
+        assert [(check["what"], check["agrees"]) for check in genes["checks"]] == [
+            ("sha256 of release 2025-01-16", True)
+        ]
+
+
+def test_an_index_of_ones_own_is_reported_on(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = data.parent / "own"
+    assert main(["index", str(data / "hp.obo"), str(data / "phenotype.hpoa"), "-o", str(own)]) == 0
+    capsys.readouterr()
+    of_files = asked(capsys, "data", "report", str(data))
+    report = asked(capsys, "data", "report", str(own))
+    for key in ("obsolete_in_use", "unknown_ids", "duplicates", "suspicious", "equal_profiles"):
+        assert report[key] == of_files[key]
+    assert report["records"]["records"] == of_files["records"]["records"] == 7
+    assert report["ontology"]["path"] == str(data / "hp.obo")
+    cited = asked(capsys, "cite", str(own))
+    assert [source["sha256"] for source in cited["sources"]] == [
+        hashlib.sha256((data / name).read_bytes()).hexdigest() for name in ("hp.obo", "phenotype.hpoa")
+    ]
+    assert asked(capsys, "data", "verify", str(own))["agrees"]
+    with (data / "hp.obo").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    found = asked(capsys, "data", "verify", str(own), code=1)
+    assert [check["agrees"] for file in found["files"] for check in file["checks"]] == [False, True]
+
+
 def test_the_report_takes_an_ontology_alone(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = data.parent / "new.obo"
     path.write_bytes(NEW)
@@ -258,7 +354,9 @@ def test_verify_compares_sums_counts_and_the_compiled_file(
     sha256 = hashlib.sha256((data / "hp.obo").read_bytes()).hexdigest()
     found = asked(capsys, "data", "verify", "medicine")
     assert found["agrees"]
-    assert [file["stated"] for file in found["files"]] == [False, False]
+    assert [(file["part"], file["stated"]) for file in found["files"]] == [
+        ("ontology", False), ("records", False), ("mappings", False), ("genes", False),
+    ]  # fmt: skip
     assert [c["what"] for c in found["files"][0]["checks"]] == []  # nothing is stated, and nothing was compiled
     load_ontology(data / "hp.obo")
     stated(monkeypatch, sha256=sha256, terms=13, retired=1)
@@ -296,17 +394,18 @@ def test_verify_knows_what_was_fetched(data: Path, capsys: pytest.CaptureFixture
 
 def test_cite_names_sources_releases_licences_and_sums(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cited = asked(capsys, "cite", "medicine")
-    assert [source["part"] for source in cited["sources"]] == ["ontology", "records"]
-    for source, name in zip(cited["sources"], ("hp.obo", "phenotype.hpoa"), strict=True):
+    files = ("hp.obo", "phenotype.hpoa", "toy.sssom.tsv", "genes_to_phenotype.txt")
+    assert [source["part"] for source in cited["sources"]] == ["ontology", "records", "mappings", "genes"]
+    for source, name in zip(cited["sources"], files, strict=True):
         assert source["sha256"] == hashlib.sha256((data / name).read_bytes()).hexdigest()
-        assert source["version"] == "2026-01-01"
-        assert source["licence"].startswith("HPO licence")
-        assert source["address"].endswith(name)
+        assert source["version"] == ("2026-01-01" if source["part"] in ("ontology", "records") else "")
+        assert source["licence"].startswith("CC BY 4.0" if source["part"] == "mappings" else "HPO licence")
+        assert source["address"].endswith(name.removeprefix("toy"))
     assert main(["cite", "medicine"]) == 0
     assert "cite: Gargano MA et al." in capsys.readouterr().out
     assert main(["cite", "medicine", "-f", "bibtex"]) == 0
     out = capsys.readouterr().out
-    assert out.count("@misc{") == 2
+    assert out.count("@misc{") == 4
     assert out.startswith("@misc{medicine-ontology-2026-01-01,\n  title = {{Human Phenotype Ontology}},\n")
     assert out.count("{") == out.count("}")
     assert "  year = {2026}," in out

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from mapped import assert_same_ontology, is_mapped
 
-from sma_gpu.errors import CycleFound, ParseError
+from sma_gpu.errors import CycleFound, ParseError, ShapeError
 from sma_gpu.ontologies import compiled, loading
 from sma_gpu.ontologies.compiled import (
     cache_dir,
@@ -25,6 +24,7 @@ from sma_gpu.ontologies.compiled import (
 from sma_gpu.ontologies.loading import load_ontology
 from sma_gpu.ontologies.ontology import Ontology
 from sma_gpu.ontologies.readers.obo import read_obo
+from sma_gpu.ontologies.tensor_file import write_tensors
 
 TEXT = rb"""format-version: 1.4
 data-version: releases/2026-01-02
@@ -69,14 +69,8 @@ def stored_file(folder: Path) -> Path:
 
 
 def same(one: Ontology, other: Ontology) -> None:
-    first, second = ontology_to_arrays(one), ontology_to_arrays(other)
-    assert first.keys() == second.keys()
-    for name in first:
-        np.testing.assert_array_equal(first[name], second[name])
-        assert first[name].dtype == second[name].dtype
-    for field in ("name", "version", "sha256", "ids", "relation_ids", "relation_names", "retired", "header", "roots"):
-        assert getattr(one, field) == getattr(other, field)
-    assert list(one.report) == list(other.report)
+    assert_same_ontology(one, other)
+    assert one.roots == other.roots
     assert [one.term(t) for t in one.ids] == [other.term(t) for t in other.ids]
 
 
@@ -119,15 +113,26 @@ def test_chains_of_replacements_survive_and_may_be_long(cache: Path) -> None:
         assert found.resolve(f"EX:{size - 1:06}").path == (f"EX:{size - 1:06}", f"EX:{size:06}")
 
 
-@pytest.mark.parametrize("onward", ["EX:8", "EX:9", "EX:0", 7])
-def test_a_replacement_that_leads_nowhere_is_no_compiled_file(onward: object) -> None:
+@pytest.mark.parametrize("onward", [[1, 0], [-1, 1], [2, -1], [-2, -1], [-1]])
+def test_a_replacement_that_leads_nowhere_is_no_compiled_file(onward: list[int]) -> None:
     arrays = ontology_to_arrays(read_obo(TEXT))
-    meta = json.loads(arrays["meta"].tobytes())
-    for row in meta["retired"]:
-        row[6] = onward
-    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    with pytest.raises(ValueError):
+    assert len(arrays["retired_onward"]) == 2
+    arrays["retired_onward"] = np.array(onward, np.int32)
+    with pytest.raises(ValueError, match="retired"):
         ontology_from_arrays(arrays, path="x")
+
+
+def test_retired_ids_are_made_when_asked_for_and_once() -> None:
+    found = read_obo(TEXT)
+    again = ontology_from_arrays(ontology_to_arrays(found), path="x")
+    assert list(again.retired) == list(found.retired)
+    assert again.retired == found.retired
+    assert len(again.retired) == len(found.retired) == 2
+    assert "EX:9" in again.retired
+    assert "EX:1" not in again.retired
+    assert again.retired["EX:9"] is again.retired["EX:9"]
+    with pytest.raises(KeyError):
+        again.retired["EX:1"]
 
 
 def test_arrays_hold_no_path_and_no_python_objects() -> None:
@@ -171,7 +176,7 @@ def test_storing_is_deterministic_and_leaves_one_file(cache: Path) -> None:
     arrays: dict[str, npt.NDArray[Any]] = {
         "b": np.arange(5, dtype=np.int32),
         "a": np.zeros((0, 3)),
-        "c": np.array("text"),
+        "c": np.arange(3, dtype=np.uint16),
     }
     assert store_compiled("records", KEY, arrays)
     once = stored_file(cache).read_bytes()
@@ -240,29 +245,57 @@ def test_another_format_number_is_another_file(cache: Path, monkeypatch: pytest.
     assert load_ontology(TEXT).live_count == 2
 
 
-def planted(cache: Path, payload: bytes) -> None:
-    """Stores a payload with a right checksum, as another program with write access could."""
+def stored_under(cache: Path, schema: str, arrays: dict[str, npt.NDArray[Any]], **texts: str) -> None:
+    """Stores arrays with right checksums, as another program with write access could."""
     key = hashlib.sha256(TEXT).hexdigest()
     cache.mkdir(exist_ok=True)
-    magic = f"sma_gpu compiled {compiled.FORMAT} ontology {key}\n".encode()
-    checksum = hashlib.sha256(payload).hexdigest().encode() + b"\n"
-    (cache / f"ontology-{compiled.FORMAT}-{key}.compiled").write_bytes(magic + checksum + payload)
+    path = cache / f"ontology-{compiled.FORMAT}-{key}.compiled"
+    write_tensors(path, schema, {"kind": "ontology", "key": key, **texts}, arrays)
 
 
-def test_a_pickle_is_never_opened(cache: Path) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, meta=np.array([{"a": 1}], dtype=object))
-    planted(cache, buffer.getvalue())
-    assert load_compiled("ontology", hashlib.sha256(TEXT).hexdigest()) is None
-    with pytest.raises(ValueError):
+def test_python_objects_are_never_stored() -> None:
+    with pytest.raises(ShapeError, match="object"):
         store_compiled("ontology", KEY, {"a": np.array([{}], dtype=object)})
+    assert load_compiled("ontology", KEY) is None
 
 
-@pytest.mark.parametrize("payload", [b"", b"PK\x03\x04 no archive", b"\x80\x04N."])
-def test_a_payload_that_is_no_archive(cache: Path, payload: bytes) -> None:
-    planted(cache, payload)
-    assert load_compiled("ontology", hashlib.sha256(TEXT).hexdigest()) is None
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 an archive", b"\x80\x04N.", b"\xff" * 300])
+def test_a_file_of_another_format(cache: Path, content: bytes) -> None:
+    key = hashlib.sha256(TEXT).hexdigest()
+    cache.mkdir()
+    (cache / f"ontology-{compiled.FORMAT}-{key}.compiled").write_bytes(content)
+    assert load_compiled("ontology", key) is None
     assert load_ontology(TEXT).live_count == 2
+    assert load_compiled("ontology", key) is not None
+
+
+def test_a_file_of_arrays_that_is_no_compiled_one(cache: Path) -> None:
+    key = hashlib.sha256(TEXT).hexdigest()
+    good = ontology_to_arrays(read_obo(TEXT))
+    stored_under(cache, f"sma-gpu/compiled/{compiled.FORMAT}", good)
+    assert load_compiled("ontology", key) is not None
+    for schema, texts in (
+        ("sma-gpu/own-ontology/2", {}),
+        (f"sma-gpu/compiled/{compiled.FORMAT + 1}", {}),
+        (f"sma-gpu/compiled/{compiled.FORMAT}", {"kind": "records"}),
+        (f"sma-gpu/compiled/{compiled.FORMAT}", {"key": KEY}),
+    ):
+        stored_under(cache, schema, good, **texts)
+        assert load_compiled("ontology", key) is None
+
+
+def test_a_loaded_file_is_mapped_and_its_arrays_cannot_be_written(cache: Path) -> None:
+    load_ontology(TEXT)
+    before = stored_file(cache).read_bytes()
+    again = load_ontology(TEXT)
+    for array in (again.parents, again.names.blob_array, again.names.ends, again.synonym_scopes, again.relations):
+        assert is_mapped(array)
+    with pytest.raises(ValueError, match="read-only"):
+        again.parents[:1] = 1
+    stored_file(cache).unlink()  # who empties the cache takes nothing from those who have loaded it
+    assert again.term("EX:2").name == "caf\\e {8}"
+    load_ontology(TEXT)
+    assert stored_file(cache).read_bytes() == before
 
 
 def test_right_checksum_but_wrong_arrays(cache: Path) -> None:
@@ -274,15 +307,16 @@ def test_right_checksum_but_wrong_arrays(cache: Path) -> None:
         {**good, "parents": good["parents"][:-1]},
         {**good, "parent_ptr": good["parent_ptr"][::-1].copy()},
         {**good, "names_ends": good["names_ends"][:-1]},
+        {**good, "ids_ends": good["ids_ends"][::-1].copy()},
+        {**good, "retired_candidate_ptr": good["retired_candidate_ptr"] + 1},
+        {**good, "retired_names": good["retired_names"].astype(np.int32)},
         {**good, "meta": np.frombuffer(b"[]", np.uint8)},
         {**good, "meta": np.frombuffer(b"no json", np.uint8)},
     ]
     for arrays in wrong:
         with pytest.raises(ValueError):
             ontology_from_arrays(arrays, path="x")
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        planted(cache, buffer.getvalue())
+        stored_under(cache, f"sma-gpu/compiled/{compiled.FORMAT}", arrays)
         assert load_ontology(TEXT).live_count == 2
 
 

@@ -246,7 +246,7 @@ def test_files_of_a_scheme_hang_together() -> None:
     assert not kinds(cpc)
     files["cpc-scheme-A01B.xml"] = scheme(item("A01B", "ANOTHER", item("A01B1/00", "Tools"), not_allocatable="true"))
     again = read_cpc(packed(files, "zip"))
-    assert [(e.kind, e.path.rpartition("!")[2]) for e in again.report] == [
+    assert [(e.kind, e.where) for e in again.report] == [
         ("second-name", "cpc-scheme-A01B.xml"),
         ("second-marks", "cpc-scheme-A01B.xml"),
     ]
@@ -297,6 +297,7 @@ def test_parts_of_a_symbol() -> None:
     assert spell_symbol("H", "99", "Q", "31", "002") == "H99Q31/002"
     assert spell_symbol("H", "99", "Q", "", "") == "H99Q"
     assert join_parts(["A01L", "5/00", "B01D", "H04W", "4/02", "5/00"]) == ["A01L 5/00", "B01D", "H04W 4/02", "5/00"]
+    assert join_parts(["A01L", "5/00,", "A01L", "7/02;", "B01D"]) == ["A01L 5/00,", "A01L 7/02;", "B01D"]
 
 
 def test_what_is_written_otherwise_is_told_and_what_nobody_can_read_stays() -> None:
@@ -328,3 +329,24 @@ def test_faults_in_an_archive_have_file_and_line() -> None:
         archive.writestr("b.xml", scheme(item("B01D", "X", gone)))
     (told,) = read_cpc(pack.getvalue()).report.warnings
     assert (told.kind, told.where, told.lines) == ("retired-target", "b.xml", (5,))
+
+
+def test_what_stands_in_a_deleted_entry_stands_below_the_next_one_above() -> None:
+    inside = item("A01B1/02", "Sub", item("A01B1/04", "Below"))
+    cpc = read_cpc(scheme(item("A01B", "X", item("A01B1/00", "Gone", inside, status="deleted"))))
+    assert parents(cpc) == {"A01B": (), "A01B1/02": ("A01B",), "A01B1/04": ("A01B1/02",)}
+    assert kinds(cpc) == [("warning", "retired-target", (5,))]
+
+
+def test_a_reference_between_two_texts_leaves_no_blank_before_a_comma() -> None:
+    title = (
+        "<class-title><title-part><text>Hand tools</text><reference><text>(trimmers A01G3/06)</text></reference>"
+        "<CPC-specific-text><text>, e.g. forks</text></CPC-specific-text></title-part></class-title>"
+    )
+    assert read_cpc(scheme(item("A01B", "", title))).term("A01B").name == "Hand tools, e.g. forks"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1"])
+def test_schemes_in_other_encodings(encoding: str) -> None:
+    text = scheme(item("A01B", "Gerät")).decode().replace("'UTF-8'", f"'{encoding.removesuffix('-sig')}'")
+    assert load_ontology(text.encode(encoding)).term("A01B").name == "Gerät"

@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sma_gpu.answers import open_engine
 from sma_gpu.errors import CycleFound, ParseError
@@ -18,7 +20,16 @@ from sma_gpu.ontologies.loading import load_ontology
 from sma_gpu.ontologies.locate import SAMPLE
 from sma_gpu.ontologies.manifest import manifests
 from sma_gpu.ontologies.ontology import Ontology
-from sma_gpu.ontologies.readers.xbrl import ABSTRACT, INFERRED, OWN, known_replacements, read_xbrl, release_of
+from sma_gpu.ontologies.readers.xbrl import (
+    ABSTRACT,
+    INFERRED,
+    OWN,
+    SHOWN_BELOW,
+    known_replacements,
+    read_xbrl,
+    release_of,
+)
+from sma_gpu.ontologies.readers.xbrl_circles import opened, refuse_circle
 from sma_gpu.ontologies.records.loading import load_records
 from sma_gpu.ontologies.records.sec_filings import read_company_facts, read_filings
 from sma_gpu.ontologies.records.sec_tables import read_sec
@@ -45,14 +56,14 @@ def schema(prefix: str, names: list[str], *links: str, space: str = "") -> bytes
     ).encode()
 
 
-def link(kind: str, *arcs: tuple[str, str, str]) -> str:
+def link(kind: str, *arcs: tuple[str, str, str], role: str = "r") -> str:
     """One network; each arc is from, to, and more attributes."""
     ends = sorted({end for source, target, _ in arcs for end in (source, target)})
     locators = "".join(f'<l:loc x:type="locator" x:href="{e if "#" in e else f"#{e}"}" x:label="{e}"/>' for e in ends)
     drawn = "".join(
         f'<l:{kind}Arc x:type="arc" x:from="{source}" x:to="{target}" {more}/>' for source, target, more in arcs
     )
-    return f'<l:{kind}Link x:type="extended" x:role="r">{locators}{drawn}</l:{kind}Link>'
+    return f'<l:{kind}Link x:type="extended" x:role="{role}">{locators}{drawn}</l:{kind}Link>'
 
 
 def shown(source: str, target: str, more: str = "") -> tuple[str, str, str]:
@@ -76,6 +87,54 @@ def test_networks_that_run_in_a_circle_are_refused() -> None:
     with pytest.raises(CycleFound) as caught:
         read_xbrl(schema("t", ["A", "B"], link("presentation", shown("t_A", "t_B"), shown("t_B", "t_A"))))
     assert caught.value.cycle == ("t:A", "t:B", "t:A")
+    assert "the role r runs in a circle" in str(caught.value)
+
+
+def test_a_circle_of_several_networks_is_opened_where_fewest_of_them_show_it() -> None:
+    def network(role: str, *arcs: tuple[str, str]) -> str:
+        return link("presentation", *(shown(f"t_{above}", f"t_{below}") for above, below in arcs), role=role)
+
+    networks = [
+        network("p", ("A", "B"), ("B", "C")), network("q", ("A", "B"), ("X", "A")),
+        network("r", ("C", "A"), ("C", "D")), network("s", ("D", "C")),
+    ]  # fmt: skip
+    found = read_xbrl(schema("t", ["A", "B", "C", "D", "X"], *networks))
+    assert parents(found) == {
+        "t:A": ("t:X",), "t:B": ("t:A",), "t:C": ("t:B",), "t:D": ("t:C",), "t:X": (),
+    }  # fmt: skip
+    assert [found.term(term).relations for term in ("t:A", "t:C")] == [
+        ((SHOWN_BELOW, "t:C"),), ((SHOWN_BELOW, "t:D"),),
+    ]  # fmt: skip
+    told = [(e.severity, e.kind, e.ids) for e in found.report.faults]
+    assert told == [("warning", "opened-circle", ("t:A", "t:C")), ("warning", "opened-circle", ("t:C", "t:D"))]
+    assert "circle: t:A -> t:C -> t:B -> t:A; that t:A is shown below t:C, under 1" in found.report.faults[0].message
+    again = read_xbrl(schema("t", ["X", "D", "C", "B", "A"], *networks[::-1]))
+    assert parents(again) == parents(found)
+    with pytest.raises(ParseError, match="several roles"):
+        read_xbrl(schema("t", ["A", "B", "C", "D", "X"], *networks), strict=True)
+
+
+def test_totals_that_add_to_one_another_do_not_refuse_a_taxonomy() -> None:
+    def sums(role: str, total: str, part: str) -> str:
+        return link("calculation", (total, part, f'x:arcrole="{SUMMED}" weight="1"'), role=role)
+
+    found = read_xbrl(schema("t", ["A", "B"], sums("p", "t_A", "t_B"), sums("q", "t_B", "t_A")))
+    assert parents(found) == {"t:A": ("t:B",), "t:B": ()}
+    assert found.term("t:B").relations == (("summation-item", "t:A"),)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg"), st.sampled_from("123")), max_size=30))
+def test_what_is_left_of_any_links_runs_in_no_circle(links: list[tuple[str, str, str]]) -> None:
+    roles: dict[tuple[str, str], list[str]] = {}
+    for child, parent, role in links:
+        roles.setdefault((child, parent), []).append(role)
+    left_out = opened(roles)
+    kept = {edge: found for edge, found in roles.items() if edge not in left_out and edge[0] != edge[1]}
+    refuse_circle(kept, "all", "here")
+    assert opened(dict(reversed(roles.items()))) == left_out
+    for (child, parent), cycle in left_out.items():
+        assert (cycle[0], cycle[1], cycle[-1]) == (child, parent, child)
+        assert all(step in kept for step in zip(cycle[1:], cycle[2:], strict=False))
 
 
 def test_faults_of_several_files_have_file_and_line() -> None:
@@ -203,6 +262,43 @@ def test_company_facts() -> None:
     assert [e.kind for e in records.report] == ["passed-over"]
     with pytest.raises(ParseError, match="facts"):
         read_company_facts(b'{"entityName": "x", "facts": 1}', TAXONOMY)
+
+
+def test_facts_of_one_concept_and_of_one_period() -> None:
+    fact = {"accn": "1-26-1", "fy": 2025, "fp": "FY", "form": "10-K", "filed": "2026-02-01", "val": 5}
+    concept = {"cik": 7, "taxonomy": "us-gaap", "tag": "Cash", "entityName": "Toy", "units": {"USD": [fact]}}
+    records = load_records(json.dumps(concept).encode(), TAXONOMY, cache=False)
+    assert (records.keys, records.names[0]) == (("1-26-1",), "Toy")
+    assert records.record("1-26-1").positive == ("us-gaap:Cash",)
+    assert records.record("1-26-1").attributes["date"] == ("2026-02-01",)
+    of_companies = [
+        {"accn": "1-26-1", "cik": 7, "entityName": "Toy"},
+        {"accn": "2-26-1", "cik": 8, "entityName": "Two"},
+    ]
+    frame = {"taxonomy": "us-gaap", "tag": "Assets", "ccp": "CY2025Q4I", "uom": "USD", "data": of_companies}
+    records = load_records(json.dumps(frame, indent=1).encode(), TAXONOMY, cache=False)
+    assert {key: records.record(key).attributes["cik"] for key in records.keys} == {"1-26-1": ("7",), "2-26-1": ("8",)}
+    assert records.record("2-26-1").positive == ("us-gaap:Assets",)
+
+
+def test_facts_of_several_companies_in_an_archive() -> None:
+    pack = io.BytesIO()
+    with zipfile.ZipFile(pack, "w") as archive:
+        for number in (1, 2):
+            facts = {"us-gaap": {"Cash": {"units": {"USD": [{"accn": f"{number}-26-1", "filed": "2026-02-01"}]}}}}
+            document = {"cik": number, "entityName": f"Toy {number}", "facts": facts}
+            archive.writestr(f"CIK{number}.json", json.dumps(document))
+    records = load_records(pack.getvalue(), TAXONOMY, cache=False)
+    assert {key: records.record(key).name for key in records.keys} == {"1-26-1": "Toy 1", "2-26-1": "Toy 2"}
+
+
+def test_rows_of_sec_tables_that_end_early_and_a_supplement_of_the_taxonomy() -> None:
+    num = "adsh\ttag\tversion\tddate\tvalue\na-1\tCash\tus-gaap/2025\na-1\tX\tus-gaap-sup/2022q3\t1\t2\n"
+    records = read_sec(num.encode(), TAXONOMY)
+    assert records.record("a-1").positive == ("us-gaap:Cash",)
+    assert [(e.kind, e.lines, e.ids) for e in records.report.warnings] == [
+        ("columns", (2,), ()), ("unknown-id", (3,), ("us-gaap-sup:X",))
+    ]  # fmt: skip
 
 
 INSTANCE = b"""<xbrl xmlns="http://www.xbrl.org/2003/instance" xmlns:u="http://fasb.org/us-gaap/2025"
@@ -341,3 +437,55 @@ def test_sec_rows_without_a_number_and_rows_that_contradict_others() -> None:
     assert [(e.kind, e.lines) for e in records.report.warnings] == [
         ("empty-id", (3,)), ("empty-id", (4,)), ("second-tag", (2, 4)), ("second-submission", (3,))
     ]  # fmt: skip
+
+
+def labelled(*parts: str) -> str:
+    locators = "".join(
+        f'<l:loc x:type="locator" x:href="{href}" x:label="{href}"/>' for href in ("t.xsd#t_A", "x#lab_1")
+    )
+    return (
+        '<l:linkbase xmlns:l="http://www.xbrl.org/2003/linkbase" xmlns:x="http://www.w3.org/1999/xlink">'
+        f'<l:labelLink x:type="extended">{locators}{"".join(parts)}</l:labelLink></l:linkbase>'
+    )
+
+
+def test_labels_that_are_taken_back_by_the_link_that_gives_them_or_by_another() -> None:
+    texts = "".join(
+        f'<l:label x:type="resource" id="lab_{i}" x:label="{i}" xml:lang="en">{text}</l:label>'
+        f'<l:labelArc x:type="arc" x:from="t.xsd#t_A" x:to="{i}"/>'
+        for i, text in ((1, "An old one"), (2, "A new one"))
+    )
+    gone = '<l:labelArc x:type="arc" x:from="t.xsd#t_A" x:to="{}" use="prohibited" priority="1"/>'
+    files = {"t.xsd": schema("t", ["A"]), "x": labelled(texts), "y": labelled(gone.format("x#lab_1"))}
+    for labels in (files, {**files, "x": labelled(texts, gone.format("1")), "y": labelled()}):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            for name, content in labels.items():
+                archive.writestr(name, content)
+        found = read_xbrl(out.getvalue())
+        assert (found.term("t:A").name, [s.text for s in found.term("t:A").synonyms]) == ("A new one", ["A"])
+        assert not found.report.warnings
+
+
+def test_pointers_by_id_in_their_long_form_and_locators_that_point_nowhere() -> None:
+    found = read_xbrl(schema("t", ["A", "B", "C"], link("presentation", shown("#t_A", "#element(t_B)"))))
+    assert parents(found) == {"t:A": (), "t:B": ("t:A",), "t:C": ()}
+    found = read_xbrl(schema("t", ["A", "B"], link("presentation", shown("t_A", "elsewhere#"))))
+    assert parents(found) == {"t:A": (), "t:B": ()}
+    assert {e.kind for e in found.report.warnings} == {"odd-link"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_schemas_in_other_encodings(encoding: str) -> None:
+    text = schema("t", ["A"]).decode()
+    content = (b"\xfe\xff" if encoding == "utf-16-be" else b"") + text.encode(encoding)
+    assert load_ontology(content).ids == ("t:A",)
+
+
+def test_arcs_that_join_millions_of_ends_are_refused() -> None:
+    ends = "".join(
+        f'<l:loc x:type="locator" x:href="#t_{side}{i}" x:label="{side}"/>' for i in range(3000) for side in "ab"
+    )
+    links = f'<l:presentationLink x:type="extended">{ends}<l:presentationArc x:from="a" x:to="b"/></l:presentationLink>'
+    with pytest.raises(ParseError, match="come to millions"):
+        read_xbrl(schema("t", ["A"], links))

@@ -62,7 +62,8 @@ def test_everything_that_a_row_says_is_kept(ontology: Ontology) -> None:
     assert record.attributes == {
         "symbol": ("ABC1",), "title": ("Toy protein",), "synonym": ("A1", "A2"), "type": ("protein",),
         "taxon": ("taxon:9606",), "source": ("TOY",), "date": ("2026-01-02",), "evidence": ("IDA",),
-        "reference": ("PMID:1",),
+        "reference": ("PMID:1",), "qualifier": ("enables",), "with": ("UniProtKB:P9",),
+        "extension": ("part_of(GO:1)",),
     }  # fmt: skip
     assert records.version == "2026-01-03"
     assert not kinds(records)
@@ -262,6 +263,13 @@ def test_records_are_found_by_symbol_and_accession(ontology: Ontology) -> None:
     aliases = Aliases(records)
     assert aliases.key_of("ABC1") == aliases.key_of("P1") == "UniProtKB:P1"
     assert aliases.key_of("nobody") is None
+    others = read(
+        ontology, row(synonym="A1|XYZ"), row(object="P2", symbol="XYZ", synonym="A9"), row(object="P3", synonym="A9")
+    )
+    called = Aliases(others)
+    assert (called.key_of("A1"), called.key_of("XYZ")) == ("UniProtKB:P1", "UniProtKB:P2")
+    with pytest.raises(KeyError, match="2 records are called so: UniProtKB:P2, UniProtKB:P3"):
+        called.key_of("A9")
     with pytest.raises(KeyError, match="2 records are called so: UniProtKB:P2, UniProtKB:P3"):
         aliases.key_of("XYZ")
 
@@ -270,3 +278,10 @@ def test_a_relation_that_not_is_glued_to_is_not_believed(ontology: Ontology) -> 
     records = read_gaf(file(row(qualifier="NOTenables")), ontology)
     assert records.record("UniProtKB:P1").positive == ()
     assert [(e.kind, e.lines) for e in records.report.warnings if e.kind == "qualifier"] == [("qualifier", (3,))]
+
+
+def test_a_mark_of_negation_glued_to_a_relation_is_not_believed(ontology: Ontology) -> None:
+    records = read_gaf(file(row(qualifier="!enables"), row(object="P2", form="UniProtKB:P2-1")), ontology)
+    assert (records.record("UniProtKB:P1").positive, records.record("UniProtKB:P1").excluded) == ((), ())
+    assert [(e.kind, e.lines) for e in records.report.warnings if e.kind == "qualifier"] == [("qualifier", (3,))]
+    assert records.record("UniProtKB:P2").attributes["form"] == ("UniProtKB:P2-1",)

@@ -40,7 +40,7 @@ def test_what_is_odd_is_told() -> None:
         ("warning", "columns", (5,)),
         ("warning", "empty-id", (4,)),
         ("note", "several-symbols", ()),
-        ("note", "unknown-disease", ()),
+        ("note", "unknown-disease", (6,)),
     ]
     with pytest.raises(ParseError, match="no gene or no disease"):
         read_genes((PHENOTYPE + rows).encode(), KEYS, strict=True)
@@ -63,3 +63,33 @@ def test_other_files_are_refused(table: str) -> None:
     assert can_read(PHENOTYPE.encode())
     with pytest.raises(ParseError):
         read_genes(table.encode(), KEYS)
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        (
+            "#Format: entrez-gene-id<tab>entrez-gene-symbol<tab>HPO-Term-ID<tab>HPO-Term-Name<tab>Frequency-Raw"
+            "<tab>Frequency-HPO<tab>Additional Info from G-D source<tab>G-D source<tab>disease-ID for link",
+            "9\tA\tHP:1\tx\t\t\t-\tmim2gene\tOMIM:1",
+        ),
+        (
+            "#Format: HPO-id<tab>HPO label<tab>entrez-gene-id<tab>entrez-gene-symbol<tab>Additional Info from "
+            "G-D source<tab>G-D source<tab>disease-ID for link",
+            "HP:1\tx\t9\tA\t-\tmim2gene\tOMIM:1",
+        ),
+        (
+            "#Format: diseaseId<tab>gene-symbol<tab>gene-id(entrez)<tab>HPO-ID<tab>HPO-term-name",
+            "OMIM:1\tA\t9\tHP:1\tx",
+        ),
+        ("#Format: entrez-gene-id<tab>entrez-gene-symbol<tab>HPO-Term-Name<tab>HPO-Term-ID", "9\tA\tx\tHP:1"),
+    ],
+)
+def test_headers_of_older_releases(header: str, row: str) -> None:
+    table = f"{header}\n{row}\n".encode()
+    if "isease" not in header:  # the oldest of them name no disease
+        assert not can_read(table)
+        return
+    assert can_read(table)
+    links = read_genes(table, KEYS)
+    assert (links.keys, links.symbols, links.of(0), list(links.report)) == (("NCBIGene:9",), ("A",), [0], [])

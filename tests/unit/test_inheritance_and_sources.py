@@ -189,3 +189,8 @@ def test_the_real_file_without_a_publication() -> None:
     expected = read_hpoa(stripped(text, *references), ontology)
     same(found, expected)
     assert left_out.rows == 388
+
+
+def test_a_mode_that_is_none_hears_which_there_are(folder: Path) -> None:
+    with pytest.raises(QueryError, match="Modes are HP:"):
+        open_engine(str(folder), inheritance=["AD"])

@@ -282,7 +282,7 @@ def test_zip_holds_one_file() -> None:
     assert read_obo(packed("a.obo")).live_count == 1
     with pytest.raises(ParseError) as refused:
         read_obo(packed("a.obo", "b.obo"))
-    assert refused.value.found == "the zip archive holds 2 files"
+    assert refused.value.found == "the archive holds 2 files"
     with pytest.raises(ParseError):
         read_obo(packed("a.obo")[:-10])
 
@@ -843,3 +843,45 @@ def test_a_deprecated_property_retires_however_it_is_escaped(spelled: str) -> No
         f'[Term]\nid: EX:1\nname: root\n\n[Term]\nid: EX:2\nname: old\nproperty_value: {spelled} "true" xsd:boolean\n'
     )
     assert read_obo(text.encode()).resolve("EX:2").status == "retired"
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        ('seen_in "a \\"text\\"" xsd:string {source="x"} ! remark', True),
+        ("seen_in EX:1", True),
+        ("seen_in 2016-06-30T15:17:41Z xsd:dateTime", True),
+        ("seen_in http\\://example.org/a#b", True),
+        ("seen_in", False),
+        ("", False),
+        ("seen_in ! remark", False),
+        ('seen_in "never closed', False),
+        ("seen_in some free text", False),
+    ],
+)
+def test_properties(value: str, good: bool) -> None:
+    ontology = read(term(f"property_value: {value}"))
+    assert [(e.kind, e.lines) for e in ontology.report] == ([] if good else [("bad-property", (10,))])
+    assert ontology.live_count == 2
+
+
+def test_the_mark_of_dos_for_the_end_is_no_line() -> None:
+    content = (HEAD + ROOT + term("is_a: EX:1")).replace("\n", "\r\n").encode() + b"\x1a"
+    ontology = read_obo(content)
+    assert ontology.term("EX:2").parents == ("EX:1",)
+    assert not ontology.report.entries
+
+
+def test_addresses_of_ids_go_by_the_id_spaces_that_the_header_names() -> None:
+    head = (
+        'idspace: EFO http\\://www.ebi.ac.uk/efo/EFO_ "Factors" ! here\nidspace: XX\nidspace: YY urn:x: "no address"\n'
+    )
+    ontology = read_obo((head + HEAD + ROOT + "[Term]\nid: EFO:1\nname: a\n[Term]\nid: AP_SV:2\nname: b\n").encode())
+    for term_id, address in (
+        ("EFO:1", "http://www.ebi.ac.uk/efo/EFO_1"),
+        ("AP_SV:2", "http://purl.obolibrary.org/obo/AP_SV_2"),
+        ("EX:1", "http://purl.obolibrary.org/obo/EX_1"),
+    ):
+        assert ontology.iris.iri_of(term_id) == address
+        assert ontology.resolve(address).used == term_id
+    assert ontology.resolve("http://purl.obolibrary.org/obo/EFO_1").status == "unknown"

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
+import re
+import tarfile
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import toy
 from serving import Server, serving
 
+from sma_gpu.answers.citation import citation
 from sma_gpu.cli import main
 from sma_gpu.errors import ChecksumMismatch, DataMissing, QueryError
 from sma_gpu.ontologies import obtaining
-from sma_gpu.ontologies.catalog import catalog
+from sma_gpu.ontologies.catalog import Catalogued, catalog
+from sma_gpu.ontologies.domains import domain_ontology
 from sma_gpu.ontologies.fetching import Fetched
 from sma_gpu.ontologies.locate import locate, user_folder
 from sma_gpu.ontologies.manifest import FileManifest, Release, manifests
+from sma_gpu.ontologies.named import named_ontology
 from sma_gpu.ontologies.obtaining import add_file, fetch_name, receipt_of
 
 OLD, NEW = toy.obo("2026-01-01").encode(), toy.obo("2026-05-01").encode()
 HPOA = toy.hpoa().encode()
+DAY = "2026-02-03"
 
 
 @pytest.fixture
@@ -242,7 +251,7 @@ def test_an_ontology_of_ones_own_needs_a_name(root: str, tmp_path: Path, capsys:
     for bad in ("../x", ".hidden", "a/b"):
         with pytest.raises(QueryError, match="not fit for a folder"):
             add_file(own, bad)
-    with pytest.raises(QueryError, match="neither its ontology nor its records"):
+    with pytest.raises(QueryError, match="neither its ontology, records, mappings nor its genes"):
         add_file(own, "medicine")
     text = tmp_path / "note.txt"
     text.write_text("hello\n", encoding="utf-8")
@@ -262,3 +271,74 @@ def test_a_catalogued_ontology_is_told_by_its_header(root: str, tmp_path: Path) 
     path = tmp_path / "anything"
     path.write_text("ontology: mondo\ndata-version: 2026-02-03\n\n[Term]\nid: MONDO:1\n", encoding="utf-8")
     assert add_file(path)[:2] == ("mondo", "ontology")
+
+
+STANZA = "ontology: {name}\ndata-version: 2026-02-03\n\n[Term]\nid: {term}\nname: one\n"
+CLASS = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#"
+    xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xml:base="{base}">
+  <owl:Ontology rdf:about="{base}">
+    <owl:versionIRI rdf:resource="{version}"/>
+  </owl:Ontology>
+  <owl:Class rdf:about="{term}"><rdfs:label>one</rdfs:label></owl:Class>
+</rdf:RDF>
+"""
+CONCEPT = """@prefix : <http://vocabularies.unesco.org/thesaurus/> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://vocabularies.unesco.org/thesaurus> a skos:ConceptScheme .
+<http://vocabularies.unesco.org/thesaurus/concept1> a skos:Concept ; skos:prefLabel "one"@en .
+"""
+PATTERN = {
+    "type": "bundle", "spec_version": "2.0", "id": "bundle--1",
+    "objects": [
+        {
+            "type": "attack-pattern", "id": "attack-pattern--1", "name": "one", "modified": "2026-02-03T00:00:00.000Z",
+            "external_references": [{"source_name": "capec", "external_id": "CAPEC-1"}], "x_capec_version": "3.9",
+        }
+    ],
+}  # fmt: skip
+
+
+def catalogued(name: str, end: str) -> bytes:
+    """Returns a file of one term as the publisher of a catalogued ontology might ship it."""
+    prefix = catalog()[name].ontology.prefix
+    if end == "obo":
+        return STANZA.format(name=name, term=f"{prefix}:{'C' if name == 'ncit' else ''}0000001").encode()
+    if end == "owl":
+        base = f"http://purl.obolibrary.org/obo/{name}.owl"
+        version = f"http://purl.obolibrary.org/obo/{name}/releases/2026-02-03/{name}.owl"
+        return CLASS.format(
+            base=base, version=version, term=f"http://purl.obolibrary.org/obo/{prefix}_0000001"
+        ).encode()
+    return CONCEPT.encode() if end == "ttl" else json.dumps(PATTERN).encode()
+
+
+def modules(entry: Catalogued) -> bytes:
+    """Returns an archive of two modules, changed at different times, and a file that is none."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:xz") as archive:
+        for module, day in (("A", "20251001"), ("B", "20260701"), ("LICENSE", "")):
+            base = f"{entry.iri}{module}/"
+            data = CLASS.format(base=base, version=f"{base}{day}/{module}/", term=f"{base}Thing") if day else "free"
+            member = tarfile.TarInfo(f"fibo/{module}.rdf" if day else f"fibo/{module}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data.encode()))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("name", list(catalog()))
+def test_every_catalogued_ontology_can_be_mounted_once_its_file_was_added(name: str, root: str, tmp_path: Path) -> None:
+    entry = catalog()[name]
+    end = tomllib.loads((files(obtaining.__package__) / "catalog.toml").read_text(encoding="utf-8"))[name]["end"]
+    if end in ("owl", "ttl", "zip"):
+        pytest.importorskip("rdflib", reason="rdflib, of the extra owl, is not installed")
+    path = tmp_path / f"as-it-came.{end}"
+    path.write_bytes(modules(entry) if end == "zip" else catalogued(name, end))
+    told = name if end in ("ttl", "json") else ""  # what states no name is added under one
+    assert add_file(path, told)[:2] == (name, "ontology")
+    manifest, mounted = domain_ontology(name)
+    assert (manifest.title, mounted.ontology.live_count) == (entry.title, 2 if end == "zip" else 1)
+    assert all(re.fullmatch(entry.ontology.id_pattern, term) for term in mounted.ontology.ids) or end == "zip"
+    assert citation(name)["sources"][0]["sha256"] == mounted.ontology.sha256
+    found = named_ontology(name)
+    assert end == "ttl" or found.file.version == mounted.ontology.version == ("20260701" if end == "zip" else DAY)

@@ -243,3 +243,23 @@ def test_the_list_that_a_symbol_stands_in_says_its_role(cpc: Ontology) -> None:
     text = grant("1", symbol_xml("1", "00", position="L"), symbol_xml("1", "02", position="F"))
     found = roles(read_patents(text.encode(), cpc).record("US1"))
     assert found == {"A01B1/00": ("main", "inventive"), "A01B1/02": ("further", "inventive")}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "pgpub_id\tcpc_sequence\tcpc_group\tcpc_type\n20260000001\t0\tA01B1/02\tinventional\n",
+        "patent_id,cpc_sequence,cpc_group,cpc_type\r\n20260000001,0,A01B1/02,inventional\r\n",
+        '"uuid","patent_id","subgroup_id","category"\n"a","20260000001","A01B 1/02","inventional"\n',
+    ],
+)
+def test_tables_of_applications_and_tables_parted_by_commas(cpc: Ontology, table: str) -> None:
+    records = load_records(table.encode(), cpc, cache=False)
+    assert roles(records.record("20260000001")) == {"A01B1/02": ("", "inventive")}
+    assert kinds(records) == []
+
+
+def test_symbols_far_behind_the_beginning_of_a_line(cpc: Ontology) -> None:
+    line = json.dumps({"patent_id": "US1", "abstract": "x" * 9000, "patent_date": 20260106, "cpc": ["A01B1/02"]})
+    record = load_records(line.encode(), cpc, cache=False).record("US1")
+    assert (record.positive, record.attributes) == (("A01B1/02",), {"date": ("2026-01-06",)})

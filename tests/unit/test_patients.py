@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import sys
+import tarfile
 import threading
 import zipfile
 from pathlib import Path
@@ -369,7 +370,7 @@ BAD_LINES = {
     "number among signs": ('{"id": "x", "observed": ["HP:1", 5]}', "x"),
     "bad excluded": ('{"id": "x", "observed": ["HP:1"], "excluded": {"HP:2": true}}', "x"),
     "name twice": ('{"id": "x", "observed": ["HP:1"], "observed": ["HP:2"]}', None),
-    "family": (json.dumps({"id": "x", "proband": packet("y", "HP:1")}), "x"),
+    "wrapped": (json.dumps({"id": "x", "phenopacket": packet("y", "HP:1")}), "x"),
     "phenopacket without an id": (json.dumps(packet("", "HP:1")), None),
     "half a character": ('{"id": "x\\ud800", "observed": ["HP:1"]}', None),
     "half a character among signs": ('{"id": "x", "observed": ["\\udc00"]}', None),
@@ -380,6 +381,36 @@ BAD_LINES = {
     },
     "Observed alone": ('{"id": "x", "Observed": ["HP:1"]}', "x"),
 }
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_families_and_cohorts(indent: int | None) -> None:
+    one, two = packet("a", "HP:1"), packet("b", "HP:2", diseases=[{"term": {"id": "D:1"}}])
+    family = {"id": "f", "proband": two, "relatives": [one], "pedigree": {}, "metaData": {}}
+    found = stdin(json.dumps(family, indent=indent).encode())
+    (patient,) = good(found)
+    assert (patient.id, patient.observed, patient.labels) == ("b", ("HP:2",), ("D:1",))
+    assert patient.where == f"<stdin>{':1' if found.form == 'jsonl' else ''} proband"
+    assert [(e.kind, e.message.partition(";")[0]) for e in patient.notes] == [
+        ("relatives", "1 relative is no patients here")
+    ]
+    cohort = stdin(json.dumps({"id": "c", "members": [one, 5, two]}, indent=indent).encode())
+    assert [record.id for record in cohort.records] == ["a", None, "b"]
+    assert [record.where.rpartition(" ")[2] for record in cohort.records] == ["members[0]", "members[1]", "members[2]"]
+    nameless = stdin(json.dumps({"id": "f", "proband": packet("", "HP:1")}, indent=indent).encode())
+    assert [(record.id, record.error.found) for record in bad(nameless)] == [(None, 'it is text ("")')]
+
+
+def test_a_tar_archive_is_read_like_a_zip_archive() -> None:
+    pack = io.BytesIO()
+    with tarfile.open(fileobj=pack, mode="w:gz") as archive:
+        for name, value in (("x/b.json", packet("b", "HP:2")), ("x/a.json", packet("a", "HP:1")), ("x/notes.txt", 5)):
+            info = tarfile.TarInfo(name)
+            info.size = len(as_bytes(value))
+            archive.addfile(info, io.BytesIO(as_bytes(value)))
+    found = stdin(pack.getvalue())
+    assert (found.form, [(r.id, r.where) for r in good(found)]) == ("tar", [("a", "x/a.json"), ("b", "x/b.json")])
+    assert [note.kind for note in found.notes] == ["other-file"]
 
 
 @pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "middle", "last"])

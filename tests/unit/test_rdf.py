@@ -419,3 +419,120 @@ def test_a_text_that_is_never_closed_has_a_line() -> None:
     with pytest.raises(ParseError, match="not closed") as caught:
         turtle("\nex:a a owl:Class ; rdfs:label 'x .")
     assert caught.value.line == 6
+
+
+def test_restrictions_with_an_address_are_no_terms() -> None:
+    some = "owl:onProperty ex:part_of ; owl:someValuesFrom ex:whole ."
+    for other in ("ex:r", "<http://example.org/.well-known/genid/7>", "<http://example.org/v/genid5>"):
+        found = turtle(
+            f"ex:part a owl:Class ; rdfs:subClassOf ex:thing , {other} . ex:thing a owl:Class . ex:whole a owl:Class . "
+            f"{other} a owl:Restriction , owl:Class ; {some}"
+        )
+        assert found.ids == ("ex:part", "ex:thing", "ex:whole")
+        assert found.term("ex:part").parents == ("ex:thing",)
+        assert found.term("ex:part").relations == (("ex:part_of", "ex:whole"),)
+        assert not found.report.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "today", "candidates", "warned"),
+    [
+        ("EX:2, EX:3", None, ("EX:2", "EX:3"), ["several-ids"]),
+        ("EX:2|EX:3", None, ("EX:2", "EX:3"), ["several-ids"]),
+        (f"{OBO}EX_2 EX_3", None, ("EX:2", "EX:3"), ["several-ids"]),
+        ("EX:2 (today's name)", "EX:2", (), ["several-ids"]),
+        ("https://purl.obolibrary.org/obo/EX_2", "EX:2", (), []),
+        ("today's name", None, (), ["undefined-replacement"]),
+    ],
+)
+def test_texts_in_the_place_of_a_replacement(
+    text: str, today: str | None, candidates: tuple[str, ...], warned: list[str]
+) -> None:
+    live = " ".join(f"obo:EX_{i} a owl:Class ; rdfs:label 'a' ." for i in (2, 3))
+    found = turtle(f'{live}\nobo:EX_1 a owl:Class ; owl:deprecated true ; obo:IAO_0100001 "{text}" .')
+    assert (found.resolve("EX:1").used, found.resolve("EX:1").candidates) == (today, candidates)
+    assert [e.kind for e in found.report.warnings] == warned
+    assert all(e.lines == (6,) for e in found.report.warnings)
+    value = {"pred": f"{OBO}IAO_0100001", "val": text}
+    document = graphs([node(1, deprecated=True, basicPropertyValues=[value]), node(2), node(3)], [])
+    assert (document.resolve("EX:1").used, document.resolve("EX:1").candidates) == (today, candidates)
+
+
+@pytest.mark.parametrize(
+    ("stated", "version"),
+    [
+        ("owl:versionIRI <http://purl.obolibrary.org/obo/ex/2.3/ex.owl>", "2.3"),
+        ("owl:versionIRI <http://purl.obolibrary.org/obo/ex/2031-01-02/ex.owl>", "2031-01-02"),
+        ("owl:versionIRI <http://example.org/ex-1.0.1>", "ex-1.0.1"),
+        ("owl:versionIRI <http://example.org/ex/2.3> ; owl:versionInfo '2.3.1'", "2.3.1"),
+        ("owl:versionIRI <http://example.org/ex/latest>", ""),
+    ],
+)
+def test_releases_that_a_header_states(stated: str, version: str) -> None:
+    found = turtle(f"<http://purl.obolibrary.org/obo/ex.owl> a owl:Ontology ; {stated} . ex:a a owl:Class .")
+    assert found.version == version
+
+
+def test_genera_are_reduced_whatever_the_names_are() -> None:
+    for a, b, c in (("x", "y", "z"), ("z", "y", "x"), ("y", "z", "x")):
+        assert genus_edges({}, {a: [b, c], b: [c]}) == sorted([(a, b), (b, c)])
+        assert genus_edges({c: ["top"]}, {a: [b, "top"], b: [c]}) == sorted([(a, b), (b, c)])
+    many = [str(i) for i in range(5000)]
+    assert len(genus_edges({}, {"a": many})) == 5000
+
+
+def test_concepts_that_are_broader_at_some_distance() -> None:
+    found = turtle(
+        "ex:a a skos:Concept ; skos:narrowerTransitive ex:b , ex:c , ex:e . "
+        "ex:b a skos:Concept . ex:c a skos:Concept ; skos:broaderTransitive ex:a , ex:b . "
+        "ex:d a skos:Concept ; skos:broader ex:c ; skos:broaderTransitive ex:a , ex:b , ex:c . ex:e a skos:Concept ."
+    )
+    assert {t: found.term(t).parents for t in found.ids} == {
+        "ex:a": (), "ex:b": ("ex:a",), "ex:c": ("ex:b",), "ex:d": ("ex:c",), "ex:e": ("ex:a",)
+    }  # fmt: skip
+
+
+def test_kinds_of_concepts_and_of_broader_that_a_vocabulary_declares() -> None:
+    found = turtle(
+        "ex:Tool a owl:Class ; rdfs:subClassOf ex:Thing . ex:Thing a owl:Class ; rdfs:subClassOf skos:Concept . "
+        "ex:under rdfs:subPropertyOf skos:broader . iso:broaderPartitive rdfs:subPropertyOf skos:broader . "
+        "ex:a a ex:Tool ; skos:prefLabel 'a'@en . ex:b a ex:Thing ; ex:under ex:a . "
+        "ex:c a ex:Tool ; skos:broader ex:b ; iso:broaderPartitive ex:a ."
+    )
+    assert found.ids == ("ex:a", "ex:b", "ex:c")
+    assert [found.term(t).parents for t in found.ids] == [(), ("ex:a",), ("ex:b",)]
+    assert found.term("ex:c").relations == (("isothes:broaderPartitive", "ex:a"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prefix skos: <http://www.w3.org/2004/02/skos/core#>\nprefix : <http://e.org/>\n:a a skos:Concept .",
+        "@prefix skos:\n  <http://www.w3.org/2004/02/skos/core#> .\n@prefix :\n<http://e.org/> .\n:a a skos:Concept .",
+        "Base <http://e.org/>\n<a> a <http://www.w3.org/2004/02/skos/core#Concept> .",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_spellings_of_prefixes_and_encodings_are_told_by_content(text: str, encoding: str) -> None:
+    assert load_ontology(text.encode(encoding)).ids == ("http://e.org/a",)
+
+
+def test_lines_of_turtle_pass_over_what_stands_in_a_text() -> None:
+    found = turtle(
+        'ex:a a owl:Class ; skos:definition """One sentence.\n\nex:b is no subject here.\n# nor a comment\nend.""" .\n'
+        "ex:b a owl:Class ; owl:deprecated 'yes' .\n"
+    )
+    (warning,) = found.report.warnings
+    assert warning.lines == (10,)
+
+
+def test_an_ontology_of_addresses_is_not_named_after_their_scheme() -> None:
+    assert turtle("<http://a.example/x#1> a owl:Class .").name == "unnamed"
+
+
+def test_obograph_spellings_of_is_a_and_of_nothing_said() -> None:
+    rdfs = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+    edges = [{"sub": f"{OBO}EX_{i + 2}", "pred": pred, "obj": f"{OBO}EX_1"} for i, pred in enumerate(("is_a", rdfs))]
+    found = graphs([node(1), node(2), node(3, deprecated=None)], edges)
+    assert [found.term(t).parents for t in found.ids] == [(), ("EX:1",), ("EX:1",)]
+    assert not found.report.entries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ SAMPLES = Path(sma_gpu.ontologies.locate.__file__).parent / "samples"
 
 
 def sample(path: str, old: str, new: str) -> bytes:
-    content = (SAMPLES / path).read_bytes()
+    content = lzma.decompress((SAMPLES / path).read_bytes())
     assert old.encode() in content
     return content.replace(old.encode(), new.encode())
 
@@ -34,23 +35,23 @@ def attack(day: str) -> bytes:
 # By domain: a file of one release, made from its name, and three releases, the newest in the middle of the file names.
 FILES: dict[str, tuple[Callable[[str], bytes], tuple[str, str, str]]] = {
     "genomics": (
-        lambda v: sample("genomics/go-slice.obo", "releases/2019-01-27", f"releases/{v}"),
+        lambda v: sample("genomics/go-slice.obo.xz", "releases/2019-01-27", f"releases/{v}"),
         ("2019-01-27", "2026-03-02", "2021-12-15"),
     ),
     "legal": (
-        lambda v: sample("legal/cpc-slice.txt", "2025-05-01", v),
+        lambda v: sample("legal/cpc-slice.txt.xz", "2025-05-01", v),
         ("2025-05-01", "2026-01-01", "2022-08-01"),
     ),
     "finance": (
-        lambda v: sample("finance/us-gaap-slice.xsd", "fasb.org/us-gaap/2023", f"fasb.org/us-gaap/{v}"),
+        lambda v: sample("finance/us-gaap-slice.xsd.xz", "fasb.org/us-gaap/2023", f"fasb.org/us-gaap/{v}"),
         ("2023", "2025", "2020-01-31"),
     ),
     "cyber": (attack, ("2031-01-02", "2032-01-01", "2030-05-05")),
 }
 RECORDS = {
-    "genomics": "genomics/goa-human-slice.gaf",
-    "legal": "legal/patents.jsonl",
-    "finance": "finance/filings.jsonl",
+    "genomics": "genomics/goa-human-slice.gaf.xz",
+    "legal": "legal/patents.jsonl.xz",
+    "finance": "finance/filings.jsonl.xz",
 }
 TERMS = {
     "genomics": "GO:0031720",
@@ -102,7 +103,7 @@ def test_an_answer_says_which_release_it_rests_on(domain: str, capsys: pytest.Ca
 
 
 def test_a_taxonomy_package_is_told_by_its_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = sample("finance/us-gaap-slice.xsd", "fasb.org/us-gaap/2023", "fasb.org/us-gaap/2025")
+    schema = sample("finance/us-gaap-slice.xsd.xz", "fasb.org/us-gaap/2023", "fasb.org/us-gaap/2025")
     with zipfile.ZipFile(tmp_path / "package.zip", "w") as archive:
         archive.writestr("us-gaap-2025/META-INF/catalog.xml", "<?xml version='1.0'?><catalog/>")
         archive.writestr("us-gaap-2025/elts/us-gaap-2025.xsd", schema)
@@ -117,9 +118,9 @@ def test_a_taxonomy_package_is_told_by_its_schemas(tmp_path: Path, monkeypatch: 
 
 
 def test_of_several_records_the_newest_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "go").write_bytes((SAMPLES / "genomics/go-slice.obo").read_bytes())
+    (tmp_path / "go").write_bytes((SAMPLES / "genomics/go-slice.obo.xz").read_bytes())
     for number, day in enumerate(("2019-01-14", "2024-02-03", "2020-01-01")):
-        content = sample("genomics/goa-human-slice.gaf", "date-generated: 2019-01-14", f"date-generated: {day}")
+        content = sample("genomics/goa-human-slice.gaf.xz", "date-generated: 2019-01-14", f"date-generated: {day}")
         (tmp_path / f"gaf-{number}").write_bytes(content)
     monkeypatch.setenv("SMA_GPU_DATA", str(tmp_path))
     files = locate(manifests()["genomics"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -88,7 +89,13 @@ def test_all_restrictions_hold_together(engine: Engine) -> None:
     named = ["OMIM:990001", "OMIM:990004", "OMIM:990005", "OMIM:990004"]
     answer = valid(engine.like("OMIM:990001", k=9, among=named, where="source=OMIM"))
     assert [hit["key"] for hit in answer["hits"]] == ["OMIM:990004", "OMIM:990005"]
-    assert answer["restriction"] == {"among": 3, "where": ["source=OMIM"], "without": "OMIM:990001", "cases": 2}
+    assert answer["restriction"] == {
+        "among": 3,
+        "among_sha256": hashlib.sha256("\n".join(sorted(set(named))).encode()).hexdigest(),
+        "where": ["source=OMIM"],
+        "without": "OMIM:990001",
+        "cases": 2,
+    }
     assert valid(engine.like("OMIM:990001"))["restriction"] == {
         "among": None, "where": [], "without": "OMIM:990001", "cases": 5,
     }  # fmt: skip

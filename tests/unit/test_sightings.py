@@ -42,6 +42,7 @@ def passed(found: Sightings) -> list[tuple[str, str, str]]:
         ("AT9100 T91001 T9100x T9100.001x t9100 1T9100 TA9001", []),
         ("_T9100_ (T9200) \u00abT9300\u00bb T9100:", ["T9100", "T9200", "T9300", "T9100"]),
         ("T\u0661\u0662\u0663\u0664", []),
+        ("T9100[.]001 and hxxps://attack[.]mitre[.]org/techniques/T9200(.)002", ["T9100.001", "T9200.002"]),
     ],
 )
 def test_ids_in_text(text: str, ids: list[str]) -> None:
@@ -56,6 +57,24 @@ def test_text_gives_each_id_with_its_lines() -> None:
     assert passed(found) == [("T9100.01", "malformed", "line 4"), ("T9100.0015", "malformed", "line 4")]
 
 
+def test_what_looks_like_ids_in_a_text_is_told() -> None:
+    found = seen("t9100 or T9100.001-.003\nT9100.001/002 T9200.001 - T9200.003\nT9200.001, T9100.001 and 002\n")
+    assert found.ids == ("T9100.001", "T9200.001", "T9200.003")
+    assert passed(found) == [
+        ("t9100", "malformed", "line 1"),
+        ("T9100.001-.003", "malformed", "line 1"),
+        ("T9100.001/002", "malformed", "line 2"),
+        ("T9200.001 - T9200.003", "malformed", "line 2"),
+    ]
+    assert found.passed[0].why == "t9100 looks like an id but is none; did you mean T9100?"
+
+
+def test_cells_in_a_column_of_ids_that_hold_none_are_told() -> None:
+    found = seen("Technique,Name\nT9100,a\nt9200,b\nTBD,c\n,d\nT9300,e\nT9200.001,f\n")
+    assert (found.form, found.ids) == ("csv", ("T9100", "T9300", "T9200.001"))
+    assert passed(found) == [("t9200", "malformed", "line 3"), ("TBD", "malformed", "line 4")]
+
+
 def test_packed_text_and_other_encodings() -> None:
     assert seen(gzip.compress(b"T9100")).ids == ("T9100",)
     assert seen("T9100".encode("utf-16")).ids == ("T9100",)
@@ -65,8 +84,10 @@ def test_packed_text_and_other_encodings() -> None:
 
 
 def test_ids_of_another_domain_are_found_by_its_pattern() -> None:
-    found = seen("HP:0001166 and T9100", "medicine")
-    assert found.ids == ("HP:0001166",)
+    found = seen("HP:0001166 and T9100, http://purl.obolibrary.org/obo/HP_0001083, hp:0000545", "medicine")
+    assert found.ids == ("HP:0001166", "HP:0001083")
+    assert passed(found) == [("hp:0000545", "malformed", "line 1")]
+    assert seen("us-gaap:Cash us-gaap_Assets", "finance").ids == ("us-gaap:Cash", "us-gaap_Assets")
     assert seen(layer({"techniqueID": "T9100"}), "medicine").form == "text"
 
 
@@ -224,7 +245,10 @@ def test_an_event_gives_what_it_and_its_parts_are_tagged_with() -> None:
         assert found.places["T9100.001"] == ("event Tag[0]", "event Galaxy[0].GalaxyCluster[0]")
         assert found.places["T9100.002"] == ("event.Object[0].Attribute[0] Tag[0]",)
         assert passed(found) == [("No id", "no-id", "event Galaxy[0].GalaxyCluster[1]")]
-        assert found.notes == ("event.Attribute[1] is deleted and was passed over",)
+        assert found.notes == (
+            "event.Attribute[1] is deleted and was passed over",
+            "ids in texts and in tags of other kinds were not used: T9300",
+        )
     both = seen([{"Event": event}, {"Event": {"info": "B", "Tag": [tag("T9300", "mitre-ics-techniques")]}}])
     assert both.places["T9300"] == ("events[1] Tag[0]",)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
 import os
+import tarfile
 import threading
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,7 +18,9 @@ import pytest
 from sma_gpu.errors import DataMissing, ParseError
 from sma_gpu.ontologies.locate import find
 from sma_gpu.ontologies.manifest import manifests
-from sma_gpu.ontologies.source import Source, archive_members, peek, read_source
+from sma_gpu.ontologies.report import LoadReport
+from sma_gpu.ontologies.source import Source, archive_members, decode_lines, peek, read_source
+from sma_gpu.ontologies.stream import members
 
 TEXT = b"format-version: 1.4\n"
 
@@ -51,17 +56,73 @@ def test_litter_in_an_archive_is_passed_over(tmp_path: Path) -> None:
 def test_an_archive_without_files_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
     with pytest.raises(ParseError) as refused:
         Source("x.zip", zipped(**files)).content()
-    assert refused.value.found == "the zip archive holds no files"
+    assert refused.value.found == "the archive holds no files"
     (tmp_path / "x.zip").write_bytes(zipped(**files))
     assert peek(tmp_path / "x.zip") == b""
 
 
-def test_two_layers_are_unpacked_and_no_more() -> None:
-    assert Source("x", gzip.compress(gzip.compress(TEXT))).content() == TEXT
-    assert Source("x", zipped(**{"x.obo.xz": lzma.compress(TEXT)})).content() == TEXT
+def tarred(name: str, content: bytes, mode: str = "w") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as tar:  # type: ignore[call-overload]
+        info = tarfile.TarInfo(name)
+        info.size = len(content)
+        tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        gzip.compress(gzip.compress(TEXT)),
+        zipped(**{"x.obo.xz": lzma.compress(TEXT)}),
+        tarred("x.obo.gz", gzip.compress(TEXT), "w:xz"),
+        tarred("x.zip", zipped(**{"x.obo": TEXT}), "w:gz"),
+        zipped(**{"x.tgz": tarred("x.obo", TEXT, "w:gz")}),
+        zipped(**{"x.zip": zipped(**{"x.obo": TEXT})}),
+    ],
+)
+def test_layers_in_any_order_are_unpacked(raw: bytes, tmp_path: Path) -> None:
+    assert Source("x", raw).content() == TEXT
+    (tmp_path / "x").write_bytes(raw)
+    assert peek(tmp_path / "x", 6) == b"format"
+
+
+def test_a_fifth_layer_is_refused() -> None:
+    raw = TEXT
+    for _ in range(4):
+        raw = gzip.compress(raw)
+    assert Source("x", raw).content() == TEXT
     with pytest.raises(ParseError) as refused:
-        Source("x", gzip.compress(gzip.compress(gzip.compress(TEXT)))).content()
-    assert "more than two layers" in refused.value.found
+        Source("x", gzip.compress(raw)).content()
+    assert "more than four layers" in refused.value.found
+
+
+def bomb(kind: str, size: int = 80 << 20) -> bytes:
+    content = b"a" * size
+    if kind == "zip":
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for i in range(2):  # neither of which is too large by itself
+                archive.writestr(f"{i}.obo", content[: size * 5 // 8])
+        return buffer.getvalue()
+    if kind == "tar in gzip in gzip":
+        return gzip.compress(tarred("x.obo", content, "w:gz"))
+    return {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}[kind](content)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "xz", "bzip2", "zip", "tar in gzip in gzip"])
+def test_what_grows_beyond_reason_is_refused_before_it_is_whole(kind: str, tmp_path: Path) -> None:
+    raw = bomb(kind)
+    assert len(raw) < 200_000
+    tracemalloc.start()
+    with pytest.raises(ParseError, match=r"unpacks to more than 67,108,864 bytes|holds 2 files"):
+        Source("x", raw).content()
+    with pytest.raises(ParseError, match="unpacks to more than"):
+        [member.stream.read() for member in members(Source("x", raw))]
+    assert tracemalloc.get_traced_memory()[1] < 160 << 20
+    tracemalloc.stop()
+    (tmp_path / "x").write_bytes(raw)
+    assert peek(tmp_path / "x", 6) == b"a" * 6
 
 
 @pytest.mark.parametrize(
@@ -103,6 +164,9 @@ def test_a_folder_and_nothing_at_all(tmp_path: Path) -> None:
     with pytest.raises(DataMissing) as refused:
         read_source(tmp_path / "none")
     assert refused.value.found == "there is no such file"
+    with pytest.raises(DataMissing, match="given as bytes") as refused:
+        read_source("format-version: 1.4\n" * 1000)
+    assert len(str(refused.value)) < 500
 
 
 @pytest.mark.parametrize(
@@ -119,3 +183,9 @@ def test_an_ontology_is_found_by_its_content(text: bytes, packed: bool, tmp_path
     (tmp_path / "b.bin").write_bytes(b"nothing\n" * 20000)
     (candidate,) = find(manifests()["medicine"], "ontology", tmp_path)
     assert (candidate.path.name, candidate.version) == ("a.bin", "2031-01-02")
+
+
+def test_the_mark_that_ends_a_text_in_dos_is_no_line() -> None:
+    report = LoadReport("x")
+    assert decode_lines(b"a\r\nb\r\n\x1a", report) == ["a", "b", ""]
+    assert not report.entries

@@ -388,8 +388,11 @@ def test_each_kind_of_actor_is_a_set_of_records() -> None:
     assert campaigns.record("C1").attributes == {
         "aliases": ("Winter",), "created": (toy.TIME,), "modified": (toy.TIME,),
         "first_seen": ("2030-12-01T00:00:00Z",), "attributed_to": ("G9001",),
-        "references": ("A report https://example.org/report",),
+        "references": ("A report https://example.org/report",), "date": (toy.TIME[:10],),
+        "reference": ("A report https://example.org/report",),
     }  # fmt: skip
+    (row,) = campaigns.record("C1").annotations[0].rows
+    assert row.biocuration == f"[{toy.TIME[:10]}]"
     assert "type" not in read_actors(content, ontology).record("G9001").attributes
     assert "intrusion-set (7), malware (1), tool (2)" in next(
         e.message for e in campaigns.report if e.kind == "no-record"
@@ -526,3 +529,46 @@ def test_a_retired_tactic_does_not_hide_the_live_one_of_its_name() -> None:
     found = read(old, toy.TACTIC, toy.PHISHING)
     assert found.term("T9100").relations == ((HAS_TACTIC, "TA9001"),)
     assert not found.report.faults
+
+
+def test_a_name_given_twice_in_one_object_is_told_with_its_path() -> None:
+    text = bundle(technique(1, name="One"), technique(2, name="Two")).decode()
+    doubled = text.replace('"name": "Two"', '"name": "lost", "name": "Two"', 1)
+    assert doubled != text
+    found = read_stix(doubled.encode())
+    told = [(e.severity, e.kind, e.where) for e in found.report.faults]
+    assert told == [("warning", "doubled-name", "objects[1]")]
+    assert "gives 'name' more than once; the last one counts" in found.report.faults[0].message
+    assert not read_stix(text.encode()).report.faults
+
+
+def test_one_time_has_many_spellings() -> None:
+    stamps = ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00.000Z", "2024-01-01T01:00:00+01:00")
+    copies = [technique(1, "T1", modified=stamp, created=stamp) for stamp in stamps]
+    assert "same-stamp" not in kinds(read(*copies))
+    other = read(*copies[:2], technique(1, "T1", "other text", modified=stamps[2], created=stamps[2]))
+    (warning,) = [e for e in other.report if e.kind == "same-stamp"]
+    assert "objects[0] and objects[2]" in warning.message
+
+
+def test_a_sub_technique_of_a_replaced_one_has_one_entry_that_says_so() -> None:
+    old, new, below = technique(1, "T1", revoked=True), technique(2, "T2"), technique(3, "T1.001")
+    found = read(old, new, below, link(9, "revoked-by", old, new), link(10, "subtechnique-of", below, old))
+    assert found.term("T1.001").parents == ("T2",)
+    assert [k for k in kinds(found) if k in ("retired-target", "retired-end")] == ["retired-target"]
+
+
+def test_when_a_use_was_written_changed_and_seen_is_an_attribute() -> None:
+    uses = link(
+        60, "uses", toy.BEAR, toy.SHELL, created="2029-05-01T00:00:00Z", modified="2030-06-02T03:04:05.678Z",
+        start_time="2028-01-01T00:00:00Z", stop_time="2028-02-01T00:00:00Z",
+    )  # fmt: skip
+    content = bundle(toy.BEAR, toy.SHELL, uses)
+    records = read_actors(content, read_stix(content))
+    record = records.record(records.keys[0])
+    told = {name: record.attributes[name] for name in ("date", "start_time", "stop_time")}
+    assert told == {
+        "date": ("2029-05-01", "2030-06-02"), "start_time": ("2028-01-01T00:00:00Z",),
+        "stop_time": ("2028-02-01T00:00:00Z",),
+    }  # fmt: skip
+    assert {row.biocuration for annotation in record.annotations for row in annotation.rows} == {"[2030-06-02]"}

@@ -85,7 +85,7 @@ def test_columns_that_cannot_be_guessed() -> None:
         guess_columns(["id", "colour"], ONTOLOGY)
     with pytest.raises(QueryError, match="key"):
         guess_columns(["colour", "terms"], ONTOLOGY)
-    with pytest.raises(ParseError, match=r"phenotype\.hpoa"):  # what is no table at all goes to the last reader
+    with pytest.raises(ParseError, match=r"phenotype\.hpoa"):
         load_records(b"some words\nand more", ONTOLOGY, cache=False)
 
 
@@ -141,3 +141,103 @@ def test_symbols_with_blanks_in_them() -> None:
     records = read_table_records(b"id\tcpc\na\tA01B 1/00 (2013.01); A01B0001020000; what\n", scheme)
     assert terms(records) == {"a": (("A01B1/00", "A01B1/02"), ())}
     assert [(e.kind, e.ids) for e in records.report.warnings] == [("unknown-id", ("what",))]
+
+
+def frequencies(records: Records) -> dict[str, tuple[float, float, int | None, int | None]]:
+    found = (annotation for i in range(len(records)) for annotation in records.record_at(i).annotations)
+    return {a.term: (f.low, f.high, f.numerator, f.denominator) for a in found if (f := a.frequency) is not None}
+
+
+def test_frequencies_as_annotations_of_diseases_write_them() -> None:
+    table = (
+        b"id\tterm\tfrequency\treference\n"
+        b"a\tEX:2\t3/7\tPMID:1\na\tEX:2\t3/7\tPMID:2\na\tEX:2\t0/2\tPMID:3\na\tEX:2\t3/7\tPMID:1\n"
+        b"a\tEX:3\t12-30%\t\nb\tEX:4\tHP:0040283\t\nc\tEX:1\t9/7\t\nd\tEX:3\t0/9\t\n"
+    )
+    records = read_table_records(table, ONTOLOGY)
+    assert frequencies(records) == {
+        "EX:2": (6 / 16, 6 / 16, 6, 16),
+        "EX:3": (0.0, 0.0, 0, 9),
+        "EX:4": (0.05, 0.29, None, None),
+    }
+    assert frequencies(read_table_records(table.replace(b"d\tEX:3", b"d\tEX:4"), ONTOLOGY))["EX:3"] == (
+        0.12,
+        0.3,
+        None,
+        None,
+    )
+    assert terms(records)["d"] == ((), ("EX:3",))
+    assert [row.reference for row in records.record("a").annotations[0].rows] == ["PMID:1", "PMID:2", "PMID:3"]
+    assert [(e.severity, e.kind, e.lines) for e in records.report] == [
+        ("warning", "bad-share", (8,)), ("note", "copied-row", (5,))
+    ]  # fmt: skip
+
+
+def test_words_of_denial() -> None:
+    words = ("NOT", "absent", "excluded", "Not present", "no", "", "false", "enables", "exclusion", "TRUE")
+    rows = "".join(f"{number}\tEX:2\t{word}\n" for number, word in enumerate(words))
+    records = read_table_records(f"id\tterm\tnegated\n{rows}".encode(), ONTOLOGY)
+    denied, held = ((), ("EX:2",)), (("EX:2",), ())
+    assert terms(records) == {
+        "0": denied, "1": denied, "2": denied, "3": denied, "4": held, "5": held, "6": held, "7": held,
+        "8": ((), ()), "9": denied,
+    }  # fmt: skip
+    assert [(e.kind, e.lines) for e in records.report.warnings] == [("unknown-qualifier", (10,))]
+
+
+def test_columns_that_say_yes_or_no_of_the_term_beside_them() -> None:
+    excluded = b"id\thpo_id\texcluded\na\tEX:2\ttrue\na\tEX:3\tFALSE\nb\tEX:4\t\n"
+    observed = b"id,term_id,observed\na,EX:2,no\na,EX:3,yes\nb,EX:4,\n"
+    both = {"a": (("EX:3",), ("EX:2",)), "b": (("EX:4",), ())}
+    for table in (excluded, observed, b'{"id": "a", "term": "EX:2", "excluded": true}\n' + LINES_OF_B):
+        records = read_table_records(table, ONTOLOGY)
+        assert terms(records) == (both if table in (excluded, observed) else {"a": ((), ("EX:2",)), "b": both["b"]})
+        assert not records.report.faults
+    lists = read_table_records(b'{"id": "a", "observed": ["EX:2"], "features": ["EX:3"]}', ONTOLOGY)
+    assert terms(lists) == {"a": (("EX:2", "EX:3"), ())}
+
+
+LINES_OF_B = b'{"id": "b", "term": "EX:4", "excluded": false}\n'
+
+
+def test_lists_as_other_programs_write_them() -> None:
+    cells = ("['EX:2', 'EX:3']", "{EX:2,EX:3}", '[""EX:2"",""EX:3""]')
+    for cell in cells:
+        assert terms(read_table_records(f'id,terms\na,"{cell}"\n'.encode(), ONTOLOGY)) == {"a": (("EX:2", "EX:3"), ())}
+    quoted = b'"id"\t"terms"\t"note"\n"a"\t"EX:2;EX:3"\t"6"" wide"\n'
+    records = read_table_records(quoted, ONTOLOGY)
+    assert (terms(records), records.record("a").attributes) == ({"a": (("EX:2", "EX:3"), ())}, {"note": ('6" wide',)})
+    plain = read_table_records(b'id\tterms\tnote\na\tEX:2\t"6" wide"\n', ONTOLOGY)
+    assert plain.record("a").attributes == {"note": ('"6" wide"',)}  # where no header is quoted, nothing is
+
+
+def test_what_is_no_term_in_a_list_is_told() -> None:
+    line = b'{"id": "a", "terms": ["EX:2", {"id": "EX:3", "label": "x"}, 5, null, {"x": 1}], "ok": true}\n'
+    records = read_table_records(line + b'{"id": "b", "terms": 7}', ONTOLOGY)
+    assert terms(records) == {"a": (("EX:2", "EX:3"), ()), "b": ((), ())}
+    assert records.record("a").attributes == {"ok": ("true",)}
+    assert [(e.kind, e.lines) for e in records.report.warnings] == [
+        ("bad-term", (1,)), ("bad-term", (1,)), ("bad-term", (1,)), ("bad-term", (2,))
+    ]  # fmt: skip
+
+
+def test_objects_whose_first_has_no_terms_are_a_table_all_the_same() -> None:
+    lines = b'{"id": "a"}\n{"id": "b", "terms": ["EX:2"]}\n'
+    assert terms(load_records(lines, ONTOLOGY, cache=False)) == {"a": ((), ()), "b": (("EX:2",), ())}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'id,terms\na,"EX:2\n', "never closed"),
+        (b"id\tterms\tx\tx\na\tEX:2\t1\t2\n", "two of its columns have one name"),
+        (b"sort\tof\na\tb\n", "none of them is known to hold the key"),
+        (b'{"a": ["EX:2"]}', "none of them is known to hold the key"),
+        (b"<html><body>404</body></html>", "web page"),
+    ],
+)
+def test_what_is_no_records_hears_why(content: bytes, why: str) -> None:
+    with pytest.raises(ParseError, match=why) as caught:
+        load_records(content, ONTOLOGY, cache=False, name="mine")
+    assert caught.value.asked == "read mine as records"
+    assert ("--columns" in caught.value.do) == ("page" not in why)

@@ -29,7 +29,7 @@ __all__ = ["Arrays", "read_tensors", "read_texts", "write_tensors"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_TYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
+_TYPES = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"}
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 _UNSIGNED = b'"header_sha256":"' + b"0" * 64 + b'"'
 _SIGNED = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
@@ -48,7 +48,7 @@ def write_tensors(path: str | os.PathLike[str], schema: str, texts: Mapping[str,
         path: the file; its folder must be there.
         schema: what the file is, a slash, and the number of its layout.
         texts: what people and readers should know of it.
-        arrays: float64, int64, int32, uint8 or bool.
+        arrays: float64, int64, int32, uint16, uint8 or bool.
 
     Raises:
         ArtifactError: the file cannot be written; what was there is untouched.
@@ -109,13 +109,16 @@ def read_tensors(
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         texts, table, start = _header(str(path), file.read, size, schema)
+        # Through the file and not through the mapping, whose pages would all count as memory of this process.
+        if check and hashlib.file_digest(file, "sha256").hexdigest() != texts["arrays_sha256"]:
+            raise ArtifactError(
+                f"load {path}",
+                "it is damaged: its arrays do not have the SHA-256 in its header",
+                "Save the index again.",
+            )
         # Private rather than read-only: compiled code and tensor libraries take writeable arrays alone without a copy
         # or a second compilation.
         whole = np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY), np.uint8)
-    if check and hashlib.sha256(whole[start:].data).hexdigest() != texts["arrays_sha256"]:
-        raise ArtifactError(
-            f"load {path}", "it is damaged: its arrays do not have the SHA-256 in its header", "Save the index again."
-        )
     arrays = {}
     for name, (code, shape, lo, hi) in table.items():
         arrays[name] = whole[start + lo : start + hi].view(code).reshape(shape)
