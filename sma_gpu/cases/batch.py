@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ __all__ = ["CaseBatch", "check_functors"]
 
 IntArray = npt.NDArray[np.int32]
 PtrArray = npt.NDArray[np.int64]
+Data = TypeVar("Data", bound=np.generic)
 
 _GREATEST = np.iinfo(np.int32).max
 
@@ -38,6 +40,8 @@ class CaseBatch:
         excluded: int32 ``[exclusions]``, functors looked for and absent, distinct and ascending within a case; they
             take no part in scores.
         structure: what the statements are beyond their functors, or None if all cases are flat.
+        frequencies: float64 ``[statements]`` of flat cases, in which share of a case's instances (such as the patients
+            with a disease) each statement holds, in (0, 1], NaN where that is not known; None where it is of none.
 
     Raises:
         ShapeError: the arrays do not fit together.
@@ -49,6 +53,7 @@ class CaseBatch:
     excluded_ptr: PtrArray
     excluded: IntArray
     structure: Structure | None = None
+    frequencies: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         asked = f"CaseBatch of {len(self.keys)} keys"
@@ -77,6 +82,17 @@ class CaseBatch:
                 f"its structure is of {len(held.order)} statements in {len(held.names)} cases",
                 f"Give one of {len(self.functors)} statements in {len(self.keys)} cases.",
             )
+        shares = self.frequencies
+        if shares is not None and (
+            held is not None or shares.shape != self.functors.shape or ((shares <= 0) | (shares > 1)).any()
+        ):
+            raise ShapeError(
+                asked,
+                f"frequencies of shape {shares.shape}" + (" beside structure" if held is not None else ""),
+                f"Give {len(self.functors)} shares above 0 and at most 1, NaN where one is not known, of flat cases.",
+            )
+        if shares is not None and np.isnan(shares).all():  # one form for one content
+            object.__setattr__(self, "frequencies", None)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -97,7 +113,9 @@ class CaseBatch:
 
     def spelled_out(self) -> CaseBatch:
         """Returns the same cases with structure, also where all are flat."""
-        return self if self.structure is not None else replace(self, structure=Structure.of_flat(self.ptr))
+        if self.structure is not None:
+            return self
+        return replace(self, structure=Structure.of_flat(self.ptr), frequencies=None)
 
     def take(self, cases: npt.ArrayLike) -> CaseBatch:
         """Returns the batch of the given cases, in the given order.
@@ -110,7 +128,23 @@ class CaseBatch:
         excluded_ptr, excluded = _take(self.excluded_ptr, self.excluded, numbers)
         structure = None if self.structure is None else self.structure.take(self.ptr, numbers)
         keys = tuple(self.keys[i] for i in numbers.tolist())
-        return CaseBatch(keys, ptr, functors, excluded_ptr, excluded, structure)
+        frequencies = None if self.frequencies is None else _take(self.ptr, self.frequencies, numbers)[1]
+        return CaseBatch(keys, ptr, functors, excluded_ptr, excluded, structure, frequencies)
+
+    def in_key_order(self) -> tuple[CaseBatch, tuple[str, ...]]:
+        """Returns the cases that state anything, by key in code-point order, and the keys of the others, likewise.
+
+        Raises:
+            CaseError: two cases have one key.
+        """
+        order = sorted(range(len(self)), key=self.keys.__getitem__)
+        twice = sorted({self.keys[a] for a, b in zip(order, order[1:], strict=False) if self.keys[a] == self.keys[b]})
+        if twice:
+            raise CaseError(
+                f"index {len(self)} cases", f"more than one has the key {twice[0]}", "Give every case a key of its own."
+            )
+        sizes = np.diff(self.ptr)
+        return self.take([i for i in order if sizes[i]]), tuple(self.keys[i] for i in order if not sizes[i])
 
     def _numbers(self, cases: npt.ArrayLike) -> npt.NDArray[np.int64]:
         given = np.asarray(cases)
@@ -164,11 +198,19 @@ class CaseBatch:
         keys: Sequence[str],
         present: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
         excluded: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+        frequencies: npt.NDArray[np.float64] | None = None,
     ) -> CaseBatch:
-        """Returns the batch given by two pairs of (pointers, functors), such as records hold; doubles count once."""
+        """Returns the batch given by two pairs of (pointers, functors), such as records hold; doubles count once.
+
+        Args:
+            keys: ``N`` keys.
+            present: what holds.
+            excluded: what was looked for and is absent.
+            frequencies: float64, beside the functors of ``present``, which then ascend within each case.
+        """
         ptr, functors = _dedupe(*present)
         excluded_ptr, out = _dedupe(*excluded)
-        return cls(tuple(keys), ptr, functors, excluded_ptr, out)
+        return cls(tuple(keys), ptr, functors, excluded_ptr, out, None, frequencies)
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case], mounted: Mounted) -> CaseBatch:
@@ -206,21 +248,35 @@ class CaseBatch:
         Args:
             batches: any number of batches, with structure or without, over one mounted ontology.
             mounted: that ontology.
+
+        Raises:
+            CaseError: some cases have structure, and others frequencies.
         """
         if not batches:
             return cls.from_functors([], [])
         keys = tuple(chain.from_iterable(b.keys for b in batches))
         ptr, excluded_ptr = (join_pointers([getattr(b, n) for b in batches]) for n in ("ptr", "excluded_ptr"))
         functors, excluded = (np.concatenate([getattr(b, n) for b in batches]) for n in ("functors", "excluded"))
+        shares = None
+        if any(b.frequencies is not None for b in batches):
+            shares = np.concatenate([_shares_of(b) for b in batches])
         if all(b.structure is None for b in batches):
-            return cls(keys, ptr, functors, excluded_ptr, excluded)
+            return cls(keys, ptr, functors, excluded_ptr, excluded, None, shares)
         whole = Structure.concatenate([s for b in batches if (s := b.spelled_out().structure) is not None])
         flat = whole.flat(ptr)
         if flat.all():
-            return cls(keys, ptr, _reordered(ptr, functors, flat, functors), excluded_ptr, excluded)
+            order = _order(ptr, flat, functors)
+            shares = None if shares is None else shares[order]
+            return cls(keys, ptr, functors[order], excluded_ptr, excluded, None, shares)
+        if shares is not None:
+            raise CaseError(
+                f"put {len(keys)} cases together",
+                "some have structure and others tell how often their statements hold",
+                "Leave the frequencies out, or keep the two kinds of cases apart.",
+            )
         if mounted.predicates:  # with structure, statements are in the order of ids, which these numbers are not
             rank = np.argsort(np.array(sorted(range(len(mounted.ids)), key=mounted.ids.__getitem__)))
-            functors = _reordered(ptr, functors, flat, rank[functors])
+            functors = functors[_order(ptr, flat, rank[functors])]
         return cls(keys, ptr, functors, excluded_ptr, excluded, whole)
 
 
@@ -239,13 +295,15 @@ def check_functors(cases: CaseBatch, mounted: Mounted) -> None:
             )
 
 
-def _reordered(
-    ptr: PtrArray, functors: IntArray, cases: npt.NDArray[np.bool_], by: npt.NDArray[np.integer]
-) -> IntArray:
-    """Returns ``functors`` with those of the marked ``cases`` in ascending order of ``by`` within each case."""
+def _shares_of(batch: CaseBatch) -> npt.NDArray[np.float64]:
+    return np.full(len(batch.functors), np.nan) if batch.frequencies is None else batch.frequencies
+
+
+def _order(ptr: PtrArray, cases: npt.NDArray[np.bool_], by: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Returns the numbers of all statements, those of the marked ``cases`` in ascending order of ``by`` within each."""
     owner = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    place = np.where(cases[owner], by, np.arange(len(functors)))
-    return functors[np.lexsort((place, owner))]
+    place = np.where(cases[owner], by, np.arange(len(by)))
+    return np.lexsort((place, owner)).astype(np.int64)
 
 
 def _is_flat(case: Case) -> bool:
@@ -280,7 +338,7 @@ def _whole_numbers(row: npt.ArrayLike) -> IntArray:
     return given.astype(np.int32)
 
 
-def _take(ptr: PtrArray, data: IntArray, rows: npt.NDArray[np.int64]) -> tuple[PtrArray, IntArray]:
+def _take(ptr: PtrArray, data: npt.NDArray[Data], rows: npt.NDArray[np.int64]) -> tuple[PtrArray, npt.NDArray[Data]]:
     owner, at = expand(ptr, rows)
     return pointers(owner, len(rows)), data[at]
 

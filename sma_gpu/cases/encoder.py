@@ -6,6 +6,7 @@ kept as annotated, because their annotations are evidence, each for itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import QueryError, UnknownTerm
-from ..ontologies.belonging import belonging, foreign_owners, split_notes
+from ..ontologies.belonging import belonging, foreign_owners, namesakes, split_notes
 from ..ontologies.mount import Mounted
 from ..ontologies.ontology import Resolution
 from ..ontologies.search import nearest_ids
@@ -21,6 +22,7 @@ from ..ontologies.search import nearest_ids
 __all__ = ["Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored", "id_list"]
 
 IntArray = npt.NDArray[np.int32]
+_BETWEEN = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,12 @@ def _why_left_out(mounted: Mounted, resolution: Resolution) -> LeftOut:
     if owners or (prefix and not _is_own(ontology.prefixes, prefix)):
         ids = f"{prefix}: ids" if prefix else "Ids of this form"
         foreign = f" {ids} belong to another ontology{f', {belonging(owners)}' if owners else ''}."
+    elif others := namesakes(ontology, asked):
+        foreign = f" Ids of this form are also those of {belonging(others)}."
     hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
+    parts = [part for part in _BETWEEN.split(asked) if part]
+    if len(parts) > 1 and all(ontology.resolve(part).index >= 0 for part in parts):
+        hint = f" Give each id as a word of its own: {' '.join(parts)}."
     shown = asked if asked.strip() else repr(asked)
     return LeftOut(asked, "unknown", f"{shown} is not in {ontology.label}; left out.{foreign}{hint}", nearest)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ..cases import Case, CaseBatch, EncodedQuery, LeftOut, encode_query, encode_stored
-from ..errors import ArtifactError
+from ..errors import ArtifactError, CaseError
+from ..lattice.arrays import member
 from ..ontologies.mount import Mounted
 from ..ops import choose
 from ..ops.registry import AUTO
@@ -218,9 +221,48 @@ class SmaMemory:
         return self._index.cases.case(self._index.number_of(key), self._mounted)
 
     def _encode_items(self, items: Sequence[IndexItem]) -> tuple[CaseBatch, dict[str, tuple[LeftOut, ...]]]:
-        encoded = [encode_stored(self._mounted, item.term_ids) for item in items]
-        cases = CaseBatch.from_functors([item.key for item in items], [e[0] for e in encoded])
-        return cases, {item.key: e[2] for item, e in zip(items, encoded, strict=True) if e[2]}
+        present, absent, frequencies = [], [], []
+        left_out: dict[str, tuple[LeftOut, ...]] = {}
+        for item in items:
+            functors, _, unusable = encode_stored(self._mounted, item.term_ids)
+            excluded, _, unusable_too = encode_stored(self._mounted, item.excluded)
+            both = [self._mounted.ontology.ids[f] for f in excluded[member(excluded, functors)].tolist()]
+            conflicts = [
+                LeftOut(term, "conflict", f"{term} is given as held and as excluded; it is kept as held")
+                for term in both
+            ]
+            present.append(functors)
+            absent.append(excluded[~member(excluded, functors)])
+            told, unheld = self._frequencies(item, functors)
+            frequencies.append(told)
+            conflicts += [
+                LeftOut(term, "conflict", f"{term} has a frequency and is not given as held; the frequency is not used")
+                for term in sorted(unheld - {u.asked for u in unusable})
+            ]
+            if unusable or unusable_too or conflicts:
+                left_out[item.key] = (*unusable, *unusable_too, *conflicts)
+        cases = CaseBatch.from_functors([item.key for item in items], present, absent)
+        if frequencies:
+            cases = replace(cases, frequencies=np.concatenate(frequencies))
+        return cases, left_out
+
+    def _frequencies(
+        self, item: IndexItem, functors: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.float64], set[str]]:
+        """Returns the frequency of each functor of an item, NaN where it is not told, and the terms not among these.
+
+        Where two ids are of one functor the greater frequency counts.
+        """
+        found, unheld = np.full(len(functors), np.nan), set()
+        for term, share in sorted(item.frequencies.items()):
+            if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 < share <= 1:
+                raise CaseError(
+                    f"item {item.key}", f"{term} has the frequency {share!r}", "Give a share above 0 and at most 1."
+                )
+            at = np.flatnonzero(functors == self._mounted.ontology.resolve(term).index)
+            found[at] = np.fmax(found[at], share)
+            unheld |= set() if len(at) else {term}
+        return found, unheld
 
     def _left_out_without(self, keys: Iterable[str]) -> dict[str, tuple[LeftOut, ...]]:
         gone = set(keys)

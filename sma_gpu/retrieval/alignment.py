@@ -121,8 +121,7 @@ class _Sides:
         self.base = corpus.cases.statements(case, corpus.mounted)
         self.target_entities = opened.batch.items(opened.number).entities
         self.base_entities = corpus.cases.items(case).entities
-        kinds = corpus.case_kinds[corpus.cases.ptr[case] : corpus.cases.ptr[case + 1]]
-        self.worth_base: list[int] = corpus.values[kinds].tolist()
+        self.worth_base: list[int] = corpus.stored_values(case).tolist()
         self.worth_target: list[int] = opened.own_values.tolist()
 
 

@@ -68,14 +68,14 @@ class QueryBlock:
     @cached_property
     def bounds(self) -> IntArray:
         """Bound of every case, int32 ``[B, N]``; 0 where nothing can match, or the case is not wanted."""
-        ptr, at = self._statements
+        ptr, at = self.statements
         entities = np.ones(len(self), np.int32)
         if self.batch.structure is not None:
             entities = self.batch.structure.entity_counts()[self.numbers]
         return self._ops.accumulate(self.lists, ptr, self.rows[at].astype(np.int32), entities, self.among)
 
     @property
-    def _statements(self) -> tuple[LongArray, LongArray]:
+    def statements(self) -> tuple[LongArray, LongArray]:
         """Pointers int64 ``[B + 1]`` and, by them, the numbers of the queries' statements in ``batch``."""
         owner, at = expand(self.batch.ptr, self.numbers)
         return pointers(owner, len(self)), at
@@ -131,7 +131,7 @@ class QueryBlock:
         """Returns the block for a backend that runs the loop whole; None if a query or a stored case is not plain."""
         if not (self._plain.all() and self.corpus.plain.all()):
             return None
-        ptr, at = self._statements
+        ptr, at = self.statements
         corpus = self.corpus
         return PlainQueries(
             self.lists, self.table, ptr, self._sorted_rows[at], self.self_scores, corpus.cases.ptr,

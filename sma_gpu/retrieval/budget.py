@@ -24,6 +24,7 @@ LongArray = npt.NDArray[np.int64]
 
 _BLOCK_CELLS = 1 << 22  # bounds held at a time where nothing else is said; changes memory, never an answer
 _CELL_BYTES = 32  # of a bound while a block is answered: it, its sums in int64, a mask, what selects from them
+_TABLE_PAIRS = 1 << 22  # pairs in a table that is made for some queries alone: about 512 MiB while it is made
 _PLACE_BYTES = 64  # of a place among the hits of a query, while it is found
 _MAPPED_BYTES = 128  # of a statement of a query at one place, while its mapping is found
 
@@ -69,8 +70,8 @@ def plan_batch(
     cases = max(len(corpus), 1)
     querywise = isinstance(ops, QuerywiseOps) and batch.structure is None and corpus.cases.structure is None
     if max_bytes is None:
-        queries = max(len(batch), 1)
-        return Plan(queries, queries if querywise else max(1, _BLOCK_CELLS // cases), None)
+        together = _sharing_a_table(corpus, batch)
+        return Plan(together, together if querywise else max(1, _BLOCK_CELLS // cases), None)
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int | np.integer) or max_bytes < 1:
         raise QueryError(f"max_bytes = {max_bytes!r}", "it must be a whole number above 0", "Give a number of bytes.")
     fixed = ops.scratch_bytes(cases) if querywise and isinstance(ops, QuerywiseOps) else 0
@@ -90,6 +91,16 @@ def plan_batch(
         if room >= each:
             return Plan(part, min(part, room // each), max_bytes - fixed - each)
         part = (part + 1) // 2
+
+
+def _sharing_a_table(corpus: Corpus, batch: CaseBatch) -> int:
+    """Returns how many queries share a table where memory is not limited: all, unless it is made anew for each part."""
+    part = max(len(batch), 1)
+    if corpus.dials.weighing:
+        pairs = np.concatenate([[0], np.cumsum(corpus.most_pairs[batch.functors])])[batch.ptr]
+        while part > 1 and np.diff(pairs[np.append(np.arange(0, len(batch), part), len(batch))]).max() > _TABLE_PAIRS:
+            part = (part + 1) // 2
+    return part
 
 
 def _list_bytes(corpus: Corpus, batch: CaseBatch, ops: Ops) -> LongArray:

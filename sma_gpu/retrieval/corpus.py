@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ..cases import CaseBatch, Entity
 from ..cases.batch import check_functors
-from ..errors import CaseError, UnknownKey
+from ..errors import UnknownKey
 from ..lattice import HopTable
-from ..lattice.arrays import distinct, pointers
+from ..lattice.arrays import distinct, member, pointers
 from ..ontologies.mount import Mounted
 from ..ops import FoldedLists, Lists, Ops, PostingLists, QuerywiseOps, WholeOps
 from ..ops.structure import StructuredCases, number_constants
@@ -31,8 +31,9 @@ from ..scoring import (
 )
 from ..scoring.grid import ENTITY_VALUE
 from ..scoring.pairs import invert
-from ..scoring.scorers import closure_counts
+from ..scoring.scorers import closure_counts, information_content
 from .self_scores import own_values, self_scores
+from .weighing import WeighedQueries, stated_alone, weighed_cases
 
 __all__ = ["KEPT_BYTES", "MADE_ENTRY_BYTES", "MADE_PAIR_BYTES", "Corpus", "ListsForm"]
 
@@ -70,8 +71,8 @@ class ListsForm:
 class Corpus:
     """Stored cases with all that retrieval needs: counts made costs, costs made integers, postings, self-scores.
 
-    Over flat cases a kind of statement is a functor and has its number. Over a batch with structure, the lattice is the
-    signed one and kinds are what ``kinds_of`` finds.
+    Over flat cases a kind of statement is a functor and has its number; under the scorer ``evidence`` it is a functor
+    with a strength. Over a batch with structure, the lattice is the signed one and kinds are what ``kinds_of`` finds.
 
     Attributes:
         mounted: the ontology.
@@ -117,20 +118,23 @@ class Corpus:
         """
         dials = dials or Dials()
         check_functors(cases, mounted)
-        ordered, set_aside = _in_key_order(cases)
+        ordered, set_aside = cases.in_key_order()
         lattice, size, shapes = mounted.lattice, len(mounted.lattice), Shapes()
-        if ordered.structure is None:
-            kinds, case_kinds = Kinds.unary(np.arange(size), dials.gamma), ordered.functors
-            entities = np.ones(len(ordered), np.int32)
+        entities = np.ones(len(ordered), np.int32)
+        if dials.weighing:
+            kinds, case_kinds, costs = weighed_cases(ordered, lattice, dials)
+        elif ordered.structure is None:
+            kinds, case_kinds, costs = Kinds.unary(np.arange(size), dials.gamma), ordered.functors, None
         else:
             lattice = lattice.signed()
             kinds, of_statement = kinds_of(ordered, size, shapes, dials.gamma)
-            case_kinds = of_statement.astype(np.int32)
+            case_kinds, costs = of_statement.astype(np.int32), None
             entities = ordered.structure.entity_counts()
         functors = kinds.functors[case_kinds]
         near = lattice.hops_up(dials.delta)
-        costs = functor_costs(dials, lattice, near, ordered.ptr, functors)
-        values = own_values(costs, kinds)
+        if costs is None:
+            costs = functor_costs(dials, lattice, near, ordered.ptr, functors)
+        values = own_values(dials, costs, kinds)
         stored = np.zeros(len(lattice), bool)
         stored[functors] = True
         owner = np.repeat(np.arange(len(ordered), dtype=np.int32), np.diff(ordered.ptr))
@@ -177,11 +181,16 @@ class Corpus:
         digest = hashlib.sha256()
         for text in (self.dials.canonical_json(), self.mounted.ontology.sha256, "\0".join(self.keys)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0\0")
-        pairs = self.pairs_of(self.kinds.take(distinct(self.case_kinds)))
+        if self.cases.structure is None:
+            pairs = self._made_in_parts(distinct(self.cases.functors))
+        else:
+            pairs = self.pairs_of(self.kinds.take(distinct(self.case_kinds)))
         arrays = [
             self.cases.ptr, self.cases.functors, self.cases.excluded_ptr, self.cases.excluded, self.values,
             self.normaliser.self_scores, self.normaliser.factors, pairs.ptr, pairs.stored, pairs.value,
         ]  # fmt: skip
+        if self.dials.weighing:
+            arrays += [self.kinds.functors, self.case_kinds]
         structure = self.cases.structure
         if structure is not None:
             arrays += [
@@ -211,9 +220,63 @@ class Corpus:
         return {key: number for number, key in enumerate(self.keys)}
 
     def self_score(self, functors: IntArray) -> int:
-        """Returns the score of a flat case against itself, units of 2^-16 bit; 0 if no functor is telling."""
-        total = int(self.values[functors].sum())
+        """Returns the score of a flat query against itself, units of 2^-16 bit; 0 if no functor is telling."""
+        total = int(self.query_values(np.array([0, len(functors)]), functors).sum())
         return ENTITY_VALUE + total if total else 0
+
+    def query_kinds(self, ptr: LongArray, functors: IntArray) -> tuple[Kinds, LongArray]:
+        """Returns the distinct kinds of the statements of flat queries, and the number of each one's, int64 ``[S]``.
+
+        Args:
+            ptr: int64 ``[B + 1]``, cuts the statements.
+            functors: int32 ``[S]``.
+        """
+        if self.dials.weighing:
+            return self._weighed.kinds(ptr, functors)
+        asked = distinct(functors)
+        return Kinds.unary(asked, self.dials.gamma), np.searchsorted(asked, functors).astype(np.int64)
+
+    def pairs_of_query(self, functors: IntArray) -> PairTable:
+        """Returns the values of the statements of one flat query, functors ascending, with every stored kind."""
+        return self.pairs_of(self.query_kinds(np.array([0, len(functors)]), functors)[0])
+
+    def query_values(self, ptr: LongArray, functors: IntArray) -> LongArray:
+        """Returns the value of each statement of flat queries with itself, int64 ``[S]``, units of 2^-16 bit.
+
+        Under the scorer ``evidence`` that is with a copy of the query which states all of it for certain. Arguments are
+        those of ``query_kinds``.
+        """
+        if not self.dials.weighing:
+            return self.values[functors]
+        return self._weighed.values(ptr, functors)
+
+    def values_of(self, query: IntArray, functors: IntArray) -> LongArray:
+        """Returns what each of ``functors`` is worth with itself in a flat query, or, if not in it, as a query alone.
+
+        Args:
+            query: int32, functors of the query, ascending.
+            functors: int32.
+
+        Returns:
+            int64, units of 2^-16 bit.
+        """
+        own = dict(zip(query.tolist(), self.query_values(np.array([0, len(query)]), query).tolist(), strict=True))
+        others = functors[~member(functors, query)]
+        own |= zip(others.tolist(), self.query_values(np.arange(len(others) + 1), others).tolist(), strict=True)
+        return np.array([own[f] for f in functors.tolist()], np.int64)
+
+    @cached_property
+    def _weighed(self) -> WeighedQueries:
+        information = information_content(self.holders, len(self))
+        return WeighedQueries(self.mounted.lattice, self.dials, information, self.costs)
+
+    def stored_values(self, case: int) -> LongArray:
+        """Returns the value of each statement of a case with itself, int64, units of 2^-16 bit."""
+        return self.values[self.kinds_in(case)]
+
+    def kinds_in(self, case: int) -> IntArray:
+        """Returns the kinds of the statements of a case, int32, in the order of its statements."""
+        return self.case_kinds[self.cases.ptr[case] : self.cases.ptr[case + 1]]
 
     def pairs(self, functors: npt.ArrayLike) -> PairTable:
         """Returns the values of the given functors of a flat query (distinct, ascending) with every stored kind."""
@@ -309,14 +372,10 @@ class Corpus:
         fits = spare_bytes is None or entries * MADE_ENTRY_BYTES <= spare_bytes
         return fits and entries * _ENTRY_BYTES <= kept_bytes
 
-    def table_for(self, functors: IntArray) -> PairTable:
-        """Returns a table with a row for each functor of flat queries; that of all functors if it is at hand."""
-        return self.postings_of_all.table if "postings_of_all" in self.__dict__ else self.pairs(distinct(functors))
-
     def lists_form(self, kept_bytes: int = KEPT_BYTES) -> ListsForm:
         """Returns in which form the lists of all functors are found by a batch that asks many."""
         table_bytes = int(self.most_pairs.sum()) * _PAIR_BYTES
-        if table_bytes <= _KEPT_PAIRS * _PAIR_BYTES:
+        if table_bytes <= _KEPT_PAIRS * _PAIR_BYTES and not self.dials.weighing:  # weights are each query's own
             table_bytes = len(self.postings_of_all.table.stored) * _PAIR_BYTES
             folded = self.__dict__.get("_folded")
             entries = self.postings_of_all.entries if folded is None else len(folded.cases)
@@ -328,10 +387,12 @@ class Corpus:
     @cached_property
     def postings_of_all(self) -> PostingLists:
         """Lists of all functors of flat queries, not folded."""
-        size, running = len(self.mounted.lattice), np.cumsum(self.most_pairs)
+        return self.postings(self._made_in_parts(np.arange(len(self.mounted.lattice), dtype=np.int32)))
+
+    def _made_in_parts(self, functors: IntArray) -> PairTable:
+        running = np.cumsum(self.most_pairs[functors])
         cuts = np.searchsorted(running, np.arange(_PAIRS_AT_ONCE, int(running[-1:].sum()), _PAIRS_AT_ONCE))
-        parts = [self.pairs(part) for part in np.split(np.arange(size), distinct(cuts))]
-        return self.postings(PairTable.concatenate(parts))
+        return PairTable.concatenate([self.pairs(part) for part in np.split(functors, distinct(cuts))])
 
     @cached_property
     def most_pairs(self) -> LongArray:
@@ -349,6 +410,9 @@ class Corpus:
         """Returns for each functor the counts of all stored functors near it, once for each common ancestor."""
         below = np.concatenate([[0], np.cumsum(counts[self.below.ancestors])])
         near = (below[self.below.ptr[1:]] - below[self.below.ptr[:-1]])[self.near.ancestors]
+        if self.dials.weighing:  # siblings do not pair
+            own = np.repeat(np.arange(len(counts)), np.diff(self.near.ptr))
+            near = np.where(self.near.ancestors == own, near, counts[self.near.ancestors])
         running = np.concatenate([[0], np.cumsum(near)])
         found: LongArray = running[self.near.ptr[1:]] - running[self.near.ptr[:-1]]
         return found
@@ -371,23 +435,16 @@ class Corpus:
     def similarity(self, first: str, second: str) -> float:
         """Returns what matching two terms is worth in bits, the first as query; 0.0 if they are not compatible.
 
+        Under the scorer ``evidence`` that is between two cases that state nothing else, and for certain.
+
         Raises:
             KeyError: an id that is not a term of the ontology.
         """
         number = self.mounted.ontology.number
         query, stored = (Kinds.unary([number[term]], self.dials.gamma) for term in (first, second))
+        if self.dials.weighing:
+            stored = stated_alone(stored, self.dials)
         marked = np.zeros(len(self.costs), bool)
         marked[stored.functors] = True
         table = pair_table(self.dials, self.costs, self.near, invert(self.near, marked), query, stored)
         return to_bits(int(table.value.sum()))
-
-
-def _in_key_order(cases: CaseBatch) -> tuple[CaseBatch, tuple[str, ...]]:
-    order = sorted(range(len(cases)), key=cases.keys.__getitem__)
-    doubles = sorted({cases.keys[a] for a, b in zip(order, order[1:], strict=False) if cases.keys[a] == cases.keys[b]})
-    if doubles:
-        raise CaseError(
-            f"index {len(cases)} cases", f"more than one has the key {doubles[0]}", "Give every case a key of its own."
-        )
-    sizes = np.diff(cases.ptr)
-    return cases.take([i for i in order if sizes[i]]), tuple(cases.keys[i] for i in order if not sizes[i])

@@ -88,13 +88,14 @@ def explain(
         table: values of pairs, where they are at hand; it holds a row for each of ``functors``.
         mapping: the canonical mapping, where it is at hand.
     """
-    stored = corpus.cases.functors_of(case)
     if mapping is None:
-        mapping = _canonical_mapping(functors, stored, table or corpus.pairs(functors))
+        mapping = _canonical_mapping(corpus, functors, case, table or corpus.pairs_of_query(functors))
     matched = {p.query for p in mapping}
     total = sum(p.value for p in mapping)
-    whole = int(corpus.values[functors].sum())
-    covered = sum(min(p.value, int(corpus.values[p.query])) for p in mapping)
+    values = corpus.query_values(np.array([0, len(functors)]), functors)
+    own = dict(zip(functors.tolist(), values.tolist(), strict=True))
+    whole = sum(own.values())
+    covered = sum(min(p.value, own[p.query]) for p in mapping)
     contradicted = _contradictions(corpus, functors, excluded, case)
     return Explanation(
         score=ENTITY_VALUE + total if mapping else 0,
@@ -102,18 +103,17 @@ def explain(
         unexplained=tuple(functor for functor in functors.tolist() if functor not in matched),
         explained=covered / whole if whole else 0.0,
         contradicted=contradicted,
-        inferences=_inferences(corpus, functors, stored, mapping, contradicted),
+        inferences=_inferences(corpus, functors, case, mapping, contradicted),
     )
 
 
-def _canonical_mapping(functors: IntArray, stored: IntArray, table: PairTable) -> tuple[Pairing, ...]:
-    row, column, at = table.between(table.rows_of(functors), stored)
+def _canonical_mapping(corpus: Corpus, functors: IntArray, case: int, table: PairTable) -> tuple[Pairing, ...]:
+    row, column, at = table.between(table.rows_of(functors), corpus.kinds_in(case))
     matched = canonical_matching(row, column, table.value[at], len(functors))
     chosen = at[matched[row] == column]
-    return tuple(
-        Pairing(int(query), *(int(part[entry]) for part in (table.stored, table.via, table.distance, table.value)))
-        for query, entry in zip(functors[matched >= 0], chosen, strict=True)
-    )
+    stored = corpus.kinds.functors[table.stored[chosen]]
+    columns = (functors[matched >= 0], stored, table.via[chosen], table.distance[chosen], table.value[chosen])
+    return tuple(Pairing(*pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
 
 
 def canonical_matching(row: LongArray, column: LongArray, value: LongArray, rows: int) -> LongArray:
@@ -165,7 +165,7 @@ def _contradictions(corpus: Corpus, functors: IntArray, excluded: IntArray, case
 def _inferences(
     corpus: Corpus,
     functors: IntArray,
-    stored: IntArray,
+    case: int,
     mapping: tuple[Pairing, ...],
     contradicted: tuple[Contradiction, ...],
 ) -> tuple[Inference, ...]:
@@ -174,5 +174,6 @@ def _inferences(
     known = {p.stored for p in mapping} | {c.stored for c in contradicted if c.ruled_out_by == "query"}
     for functor in functors.tolist():
         known.update(corpus.mounted.lattice.ancestors_of(functor).tolist())
-    lacking = [Inference(f, int(corpus.values[f])) for f in stored.tolist() if f not in known]
+    stored = zip(corpus.cases.functors_of(case).tolist(), corpus.stored_values(case).tolist(), strict=True)
+    lacking = [Inference(functor, value) for functor, value in stored if functor not in known]
     return tuple(sorted(lacking, key=lambda i: (-i.value, i.functor)))

@@ -97,7 +97,8 @@ def check_flat(corpus: Corpus, batch: CaseBatch) -> None:
 def map_block(block: QueryBlock, cases: IntArray, backend: str) -> Mappings:
     """Returns the mappings of the hits ``cases`` int32 ``[B, K]`` of a block of flat queries that ``backend`` found."""
     batch = block.batch.take(block.numbers)
-    return map_hits(block.corpus, batch, cases, table=block.table, compiled=backend == "cpu" or None)
+    known = block.table, block.rows[block.statements[1]]
+    return map_hits(block.corpus, batch, cases, known=known, compiled=backend == "cpu" or None)
 
 
 def map_hits(
@@ -105,7 +106,7 @@ def map_hits(
     batch: CaseBatch,
     cases: IntArray,
     *,
-    table: PairTable | None = None,
+    known: tuple[PairTable, LongArray] | None = None,
     compiled: bool | None = None,
 ) -> Mappings:
     """Returns the mappings of the hits of a batch.
@@ -114,13 +115,15 @@ def map_hits(
         corpus: the stored cases, flat ones.
         batch: the queries, flat ones.
         cases: int32 ``[B, K]``, numbers of the hits, -1 where there is none.
-        table: values of pairs, where they are at hand; it holds a row for each functor of the queries.
+        known: values of pairs, and the row of each statement of the queries there, where they are at hand.
         compiled: whether by the compiled form; where it is None, if numba is there and hits are many.
     """
     if compiled is None:
         compiled = int((cases >= 0).sum()) >= _WORTH_COMPILING and find_spec("numba") is not None
-    table = corpus.table_for(batch.functors) if table is None else table
-    rows = table.rows_of(batch.functors)
+    if known is None:
+        kinds, rows = corpus.query_kinds(batch.ptr, batch.functors)
+        known = corpus.pairs_of(kinds), rows
+    table, rows = known
     entry = (_entries_compiled if compiled else _entries)(corpus, batch, cases, table, rows)
 
     places = cases.shape[1]
@@ -130,13 +133,14 @@ def map_hits(
     place, functors, entry = place[held], batch.functors[at[held]], entry[held]
     value = table.value[entry]
     # Sums of whole numbers below 2^53 are exact in float64.
-    covered = np.bincount(place, np.minimum(value, corpus.values[functors]), cases.size).reshape(cases.shape)
+    own = corpus.query_values(batch.ptr, batch.functors)
+    covered = np.bincount(place, np.minimum(value, own[at[held]]), cases.size).reshape(cases.shape)
     owner = np.repeat(np.arange(len(batch)), np.diff(batch.ptr))
-    whole = np.bincount(owner, corpus.values[batch.functors], len(batch))[:, None]
+    whole = np.bincount(owner, own, len(batch))[:, None]
     return Mappings(
         np.concatenate([[0], np.cumsum(np.bincount(place, minlength=cases.size), dtype=np.int64)]),
         functors,
-        table.stored[entry],
+        corpus.kinds.functors[table.stored[entry]],
         table.via[entry],
         table.distance[entry],
         value,
@@ -152,7 +156,7 @@ def _entries(corpus: Corpus, batch: CaseBatch, cases: IntArray, table: PairTable
         for case in hits:
             entry = np.full(len(asked), -1, np.int64)
             if case >= 0:
-                row, column, at = table.between(asked, corpus.cases.functors_of(case))
+                row, column, at = table.between(asked, corpus.kinds_in(case))
                 matched = canonical_matching(row, column, table.value[at], len(asked))
                 chosen = matched[row] == column
                 entry[row[chosen]] = at[chosen]
@@ -166,4 +170,4 @@ def _entries_compiled(
     """Returns what ``_entries`` does."""
     from ..ops.cpu import CpuOps  # imports numba
 
-    return CpuOps().map_pairs(table, batch.ptr, rows, cases, corpus.cases.ptr, corpus.cases.functors)
+    return CpuOps().map_pairs(table, batch.ptr, rows, cases, corpus.cases.ptr, corpus.case_kinds)

@@ -26,5 +26,5 @@ def pair_up(corpus: Corpus, table: PairTable, rows: LongArray, query: CaseItems,
         query: items of the query.
         case: number of the case.
     """
-    kinds = corpus.case_kinds[corpus.cases.ptr[case] : corpus.cases.ptr[case + 1]]
+    kinds = corpus.kinds_in(case)
     return _pair_up(table, rows, query, kinds, corpus.cases.items(case))

@@ -281,13 +281,18 @@ def open_blocks(
     plan = plan or plan_batch(corpus, batch, ops)
     lists: Lists
     if batch.structure is None:
-        table, lists = corpus.lists_for(batch.functors, ops, spare_bytes=plan.spare_bytes)
-        every = len(table.functors) == len(corpus.costs)  # then a functor has its own number as row
-        rows = batch.functors.astype(np.int64) if every else table.rows_of(batch.functors)
-        own = corpus.values[batch.functors]
+        if corpus.dials.weighing:
+            kinds, rows = corpus.query_kinds(batch.ptr, batch.functors)
+            table = corpus.pairs_of(kinds)
+            lists = corpus.postings(table) if isinstance(ops, WholeOps) else corpus.fold(table)
+        else:
+            table, lists = corpus.lists_for(batch.functors, ops, spare_bytes=plan.spare_bytes)
+            every = len(table.functors) == len(corpus.costs)  # then a functor has its own number as row
+            rows = batch.functors.astype(np.int64) if every else table.rows_of(batch.functors)
+        own = corpus.query_values(batch.ptr, batch.functors)
     else:
         kinds, rows = kinds_of(batch, len(corpus.mounted.lattice), corpus.shapes.copy(), corpus.dials.gamma)
-        own = own_values(corpus.costs, kinds)[rows]
+        own = own_values(corpus.dials, corpus.costs, kinds)[rows]
         table = corpus.pairs_of(kinds)
         lists = corpus.postings(table) if isinstance(ops, WholeOps) else corpus.fold(table)
     own_scores = self_scores(batch, own)

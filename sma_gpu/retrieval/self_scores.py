@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..cases import CaseBatch
 from ..errors import CapacityError
 from ..lattice.arrays import expand
-from ..scoring import Kinds, to_grid
+from ..scoring import Dials, Kinds, own_bits, to_grid
 from ..scoring.grid import ENTITY_VALUE, GRID, SCORE_LIMIT
 
 __all__ = ["own_values", "self_scores"]
@@ -18,14 +18,14 @@ __all__ = ["own_values", "self_scores"]
 LongArray = npt.NDArray[np.int64]
 
 
-def own_values(costs: npt.NDArray[np.float64], kinds: Kinds) -> LongArray:
+def own_values(dials: Dials, costs: npt.NDArray[np.float64], kinds: Kinds) -> LongArray:
     """Returns the value of a statement of each kind matched with itself, int64, units of 2^-16 bit.
 
     Raises:
         CapacityError: one reaches 2^31.
     """
     greatest = float(kinds.trickle.max(initial=0.0))
-    bits = costs[kinds.functors] * kinds.weights * (kinds.trickle if math.isfinite(greatest) else 0.0)
+    bits = own_bits(dials, costs, kinds) * (kinds.trickle if math.isfinite(greatest) else 0.0)
     greatest = max(float(bits.max(initial=0.0)), 0.0 if math.isfinite(greatest) else greatest)
     if not greatest * GRID < SCORE_LIMIT:
         raise CapacityError(

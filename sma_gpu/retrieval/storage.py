@@ -23,14 +23,15 @@ from ..errors import ArtifactError, DialError, FingerprintMismatch, ShapeError
 from ..lattice import HopTable
 from ..ontologies.mount import Mounted
 from ..ontologies.strings import StringColumn
+from ..ontologies.tensor_file import Arrays, read_tensors, read_texts, write_tensors
 from ..scoring import Dials, Kinds, Normaliser, Shapes
+from ..scoring.kinds import UNARY
 from .corpus import Corpus
-from .tensor_file import Arrays, read_tensors, read_texts, write_tensors
 
 __all__ = ["SCHEMA", "load_index", "read_manifest", "save_index"]
 
 # The number is raised whenever a release would read these arrays differently, or build others from equal content.
-SCHEMA = "sma-gpu/index/1"
+SCHEMA = "sma-gpu/index/2"
 
 # Every array there is, by the letter of its type: whole numbers, floats, texts (their bytes), truth values.
 _FLAT = {
@@ -39,17 +40,22 @@ _FLAT = {
     "f": "costs",
     "u": "keys.utf8 set_aside.utf8 notes",
 }
+_KINDS_APART = {
+    "i": "kinds.functors kinds.shapes case_kinds",
+    "f": "kinds.weights kinds.trickle kinds.strengths",
+    "b": "kinds.narrowest",
+}
 _NESTED = {
     "i": "structure.order structure.stated structure.arg_ptr structure.args structure.entity_ptr structure.names.ends"
-    " entities.names.ends entities.types.ends kinds.functors kinds.shapes case_kinds",
-    "f": "structure.weight kinds.weights kinds.trickle",
+    " entities.names.ends entities.types.ends",
+    "f": "structure.weight",
     "u": "structure.names.utf8 entities.names.utf8 entities.types.utf8",
     "b": "structure.negated structure.commutative structure.variadic entities.constant",
 }
 
-_COUNTS = ("cases", "set_aside", "statements", "functors", "bytes")
+_COUNTS = ("cases", "set_aside", "statements", "frequencies", "functors", "bytes")
 _PLAIN = ("order", "negated", "weight", "commutative", "variadic", "stated", "arg_ptr", "args", "entity_ptr")
-_KINDS = ("functors", "shapes", "weights", "trickle")
+_KINDS = ("functors", "shapes", "weights", "trickle", "strengths", "narrowest")
 
 AnyCorpus = TypeVar("AnyCorpus", bound=Corpus)
 
@@ -70,6 +76,7 @@ def save_index(corpus: Corpus, path: str | os.PathLike[str], notes: Mapping[str,
         "cases": str(len(corpus)),
         "set_aside": str(len(corpus.set_aside)),
         "statements": str(len(corpus.cases.functors)),
+        "frequencies": str(_known(corpus.cases)),
         "dials": corpus.dials.canonical_json(),
         "ontology": corpus.mounted.ontology.label,
         "ontology_sha256": corpus.mounted.ontology.sha256,
@@ -85,9 +92,9 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns what a saved index says of itself, without reading its arrays.
 
     Returns:
-        ``schema``, ``cases``, ``set_aside``, ``statements``, ``dials``, ``ontology``, ``ontology_sha256``, ``functors``
-        and ``functors_sha256`` of the mounted ontology, ``fingerprint``, ``bytes`` of the arrays, ``arrays_sha256``,
-        ``header_sha256``.
+        ``schema``, ``cases``, ``set_aside``, ``statements``, ``frequencies`` that are known of these, ``dials``,
+        ``ontology``, ``ontology_sha256``, ``functors`` and ``functors_sha256`` of the mounted ontology,
+        ``fingerprint``, ``bytes`` of the arrays, ``arrays_sha256``, ``header_sha256``.
 
     Raises:
         ArtifactError: the file is missing, foreign, newer, cut or damaged.
@@ -123,6 +130,8 @@ def load_index(
         found = made(mounted, **_parts_of(arrays, manifest["dials"], mounted))
         if (len(found), len(found.set_aside)) != (manifest["cases"], manifest["set_aside"]):
             raise ValueError("the manifest counts other cases")
+        if _known(found.cases) != manifest["frequencies"]:
+            raise ValueError("the manifest counts other frequencies")
         notes = json.loads(arrays["notes"].tobytes())
     except (ShapeError, ValueError, KeyError, IndexError, TypeError) as fault:
         raise ArtifactError(
@@ -204,9 +213,12 @@ def _arrays_of(corpus: Corpus) -> dict[str, npt.NDArray[Any]]:
             **_column("entities.names", (e.name for e in structure.entities)),
             **_column("entities.types", (e.type for e in structure.entities)),
             "entities.constant": np.array([e.constant for e in structure.entities], np.bool_),
-            **{f"kinds.{name}": getattr(corpus.kinds, name) for name in _KINDS},
-            "case_kinds": corpus.case_kinds,
         }
+    if structure is not None or corpus.dials.weighing:  # else a kind is a functor
+        arrays |= {f"kinds.{name}": getattr(corpus.kinds, name) for name in _KINDS}
+        arrays["case_kinds"] = corpus.case_kinds
+    if cases.frequencies is not None:
+        arrays["frequencies"] = cases.frequencies
     return arrays
 
 
@@ -216,28 +228,38 @@ def _parts_of(arrays: Arrays, dials: Dials, mounted: Mounted) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, ShapeError: an array is missing or does not fit the others.
     """
-    nested = "case_kinds" in arrays
-    kinds_of_arrays = [*_FLAT.items(), *(_NESTED.items() if nested else ())]
-    wanted = {name: kind for kind, names in kinds_of_arrays for name in names.split()}
+    nested = "structure.order" in arrays
+    apart = nested or dials.weighing
+    parts = [_FLAT, *([_KINDS_APART] if apart else ()), *([_NESTED] if nested else ())]
+    wanted = {name: kind for part in parts for kind, names in part.items() for name in names.split()}
+    if "frequencies" in arrays and not nested:
+        wanted["frequencies"] = "f"
     if {name: array.dtype.kind for name, array in arrays.items()} != wanted:
         raise ValueError("they are others than an index has")
     keys = _strings(arrays, "keys")
     functors = arrays["functors"]
     structure = _structure_of(arrays) if nested else None
-    cases = CaseBatch(keys, arrays["ptr"], functors, arrays["excluded_ptr"], arrays["excluded"], structure)
+    told = arrays.get("frequencies")
+    cases = CaseBatch(keys, arrays["ptr"], functors, arrays["excluded_ptr"], arrays["excluded"], structure, told)
     size, shapes, case_kinds = len(mounted.lattice), Shapes(), functors
     kinds, entities = Kinds.unary(np.arange(size), dials.gamma), np.ones(len(keys), np.int32)
-    if structure is not None:
-        case_kinds, entities = arrays["case_kinds"], structure.entity_counts()
+    if apart:
+        case_kinds = arrays["case_kinds"]
         kinds = Kinds(*(arrays[f"kinds.{name}"] for name in _KINDS))
         if any(len(arrays[f"kinds.{name}"]) != len(kinds) for name in _KINDS):
             raise ValueError("kinds are of different numbers")
-        _fits("kinds.functors", kinds.functors, len(kinds), 2 * size)
+        _fits("kinds.functors", kinds.functors, len(kinds), 2 * size if nested else size)
+        _fits("case_kinds", case_kinds, len(functors), len(kinds))
+        if (np.diff(kinds.functors) < 0).any():
+            raise ValueError("kinds are not in order")
+        if not nested and ((kinds.shapes != UNARY).any() or (kinds.functors[case_kinds] != functors).any()):
+            raise ValueError("kinds are not those of the statements")
+    if structure is not None:
+        entities = structure.entity_counts()
         items = np.repeat(np.diff(cases.ptr) + entities, np.diff(cases.ptr))
         arguments = np.repeat(items, np.diff(structure.arg_ptr))
         if ((structure.args < 0) | (structure.args >= arguments)).any():
             raise ValueError("structure.args has numbers of no item")
-        _fits("case_kinds", case_kinds, len(functors), len(kinds))
         shapes = _shapes_of(cases, structure, kinds.shapes[case_kinds])
         size *= 2  # the signed lattice
     tables = {name: _hop_table(arrays, name, size) for name in ("near", "below")}
@@ -263,6 +285,10 @@ def _parts_of(arrays: Arrays, dials: Dials, mounted: Mounted) -> dict[str, Any]:
         "posting_cases": arrays["posting_cases"],
         "set_aside": _strings(arrays, "set_aside"),
     }
+
+
+def _known(cases: CaseBatch) -> int:
+    return 0 if cases.frequencies is None else int((~np.isnan(cases.frequencies)).sum())
 
 
 def _structure_of(arrays: Arrays) -> Structure:
@@ -314,7 +340,4 @@ def _column(name: str, strings: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _strings(arrays: Arrays, name: str) -> tuple[str, ...]:
-    blob, ends = arrays[f"{name}.utf8"], arrays[f"{name}.ends"]
-    if (np.diff(ends, prepend=0) < 0).any() or (int(ends[-1]) if len(ends) else 0) != len(blob):
-        raise ValueError(f"{name} does not cut {len(blob)} bytes of text")
-    return tuple(StringColumn(blob, ends))
+    return tuple(StringColumn(arrays[f"{name}.utf8"], arrays[f"{name}.ends"]))

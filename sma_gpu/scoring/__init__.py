@@ -1,10 +1,11 @@
 """Dials, scorers (the worth of a statement pair), normalisation keys, and the integer grid."""
 
+from . import evidence
 from .dials import Dials
 from .grid import GRID, to_bits, to_grid
 from .kinds import Kinds, Shapes, kinds_of
 from .normalise import Normaliser
-from .pairs import PairTable, pair_table
+from .pairs import PairTable, own_bits, pair_table
 from .scorers import functor_costs
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "Normaliser",
     "PairTable",
     "Shapes",
+    "evidence",
     "functor_costs",
     "kinds_of",
+    "own_bits",
     "pair_table",
     "to_bits",
     "to_grid",

@@ -14,9 +14,13 @@ from ..errors import DialError
 
 __all__ = ["CREDITS", "SCORERS", "Dials"]
 
-SCORERS = ("surprisal", "ic", "unit")
+SCORERS = ("surprisal", "ic", "unit", "evidence")
+EVIDENCE = (4.0, 0.6)
+"""Scale and size power of the scorer ``evidence`` where its name says nothing of them."""
 CREDITS = ("base", "ancestor")
 _POWER = re.compile(r"power\((.+)\)\Z")
+_EVIDENCE = re.compile(r"evidence\((.+),(.+)\)\Z")
+_FOREIGN = re.compile(r"[A-Za-z0-9][\w.-]*:[\w.-]+\Z")
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,10 @@ class Dials:
     """What a score depends on. Search limits are not dials: they never change an answer.
 
     Attributes:
-        scorer: worth of a statement pair: ``surprisal``, ``ic`` (information content) or ``unit``.
+        scorer: worth of a statement pair: ``surprisal``, ``ic`` (information content), ``unit``, ``evidence``
+            (frequencies and the size of a case against what is expected anywhere), which is ``evidence(4,0.6)`` and has
+            forms of other scale and size power; or ``package:name``, the scorer of another package
+            (``scoring/foreign.py``), which is looked for when an index is built.
         credit: ``base`` (the stored functor pays, as published) or ``ancestor`` (the common ancestor pays, at most what
             either functor is worth).
         normalisation: ``max``, ``min`` or ``power(p)`` with 0 <= p < 1: what a score is divided by for ranking.
@@ -48,10 +55,11 @@ class Dials:
     delta: int = 2
 
     def __post_init__(self) -> None:
-        if self.scorer not in SCORERS:
-            raise _refuse("scorer", self.scorer, f"one of {', '.join(SCORERS)}")
+        object.__setattr__(self, "scorer", _canonical_scorer(self.scorer))
         if self.credit not in CREDITS:
             raise _refuse("credit", self.credit, f"one of {', '.join(CREDITS)}")
+        if self.weighing and self.credit != "ancestor":
+            raise _refuse("credit", self.credit, "ancestor: under the scorer evidence the common ancestor pays")
         object.__setattr__(self, "normalisation", _canonical_normalisation(self.normalisation))
         for name, low, high in (("gamma", 0.0, math.inf), ("rho", 0.0, 1.0)):
             value = getattr(self, name)
@@ -67,6 +75,11 @@ class Dials:
     def adapter_v1(cls) -> Dials:
         """Returns the dials of the published adapter."""
         return cls("surprisal", "base", "max", 0.25, 0.95, 2)
+
+    @classmethod
+    def evidence(cls) -> Dials:
+        """Returns the dials of the scorer ``evidence`` as they were tuned."""
+        return cls("evidence", "ancestor", "power(0)", 0.25, 0.5, 2)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Dials:
@@ -86,6 +99,14 @@ class Dials:
         match = _POWER.match(self.normalisation)
         return float(match[1]) if match else None
 
+    @property
+    def weighing(self) -> tuple[float, float] | None:
+        """Scale and size power of the scorer ``evidence``; None under every other scorer."""
+        if self.scorer == "evidence":
+            return EVIDENCE
+        match = _EVIDENCE.match(self.scorer)
+        return (float(match[1]), float(match[2])) if match else None
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the dials by name, names in code-point order."""
         return {name: getattr(self, name) for name in sorted(f.name for f in fields(self))}
@@ -100,6 +121,27 @@ class Dials:
         return hashlib.sha256(self.canonical_json().encode()).hexdigest()
 
 
+def _canonical_scorer(text: object) -> str:
+    if isinstance(text, str) and (text in SCORERS or _FOREIGN.match(text)):
+        return text
+    match = _EVIDENCE.match(text) if isinstance(text, str) else None
+    try:
+        scale, power = (float(part) for part in match.groups()) if match else (math.nan, math.nan)
+    except ValueError:
+        scale = power = math.nan
+    if not (1e-6 <= scale <= 1e6 and 0 <= power <= 1):
+        forms = (
+            "evidence(scale,power) with a scale from 1e-6 to 1e6 and a power from 0 to 1, or package:name of another"
+            " package's"
+        )
+        raise _refuse("scorer", text, f"one of {', '.join(SCORERS)}, {forms}")
+    return "evidence" if (scale, power) == EVIDENCE else f"evidence({_plain(scale)},{_plain(power)})"
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else repr(number)
+
+
 def _canonical_normalisation(text: object) -> str:
     if text in ("max", "min"):
         return str(text)
@@ -110,7 +152,7 @@ def _canonical_normalisation(text: object) -> str:
         power = math.nan
     if not 0 <= power < 1:
         raise _refuse("normalisation", text, "max, min, or power(p) with 0 <= p < 1")
-    return f"power({int(power) if power == 0 else power})"
+    return f"power({_plain(power)})"
 
 
 def _refuse(name: str, value: object, range_: str) -> DialError:

@@ -2,12 +2,13 @@
 
 A kind is a signed functor (``T + f`` denies functor ``f``), the shape of the argument tree, and a weight. Shapes leave
 the order of arguments out: equal shapes are necessary for two statements to match, whether or not they are commutative.
+Under the scorer ``evidence`` a kind has a strength, too, and is or is not the narrowest of its case.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -73,19 +74,23 @@ def _sum_of_paths(paths: tuple[int, ...], gamma: float) -> float:
 
 @dataclass(frozen=True)
 class Kinds:
-    """``K`` kinds of statements, distinct, ordered by functor, then shape, then weight.
+    """``K`` kinds of statements, distinct, ordered by functor, then shape, weight, strength, narrowest.
 
     Attributes:
         functors: int32 ``[K]``, signed functors.
         shapes: int32 ``[K]``, numbers of shapes.
         weights: float64 ``[K]``, in (0, 1].
         trickle: float64 ``[K]``, T of the shape.
+        strengths: float64 ``[K]``, above 0, how strongly the case states it; 1 but under ``evidence``.
+        narrowest: bool ``[K]``, nothing else in the case is below it; true but under ``evidence``.
     """
 
     functors: IntArray
     shapes: IntArray
     weights: FloatArray
     trickle: FloatArray
+    strengths: FloatArray
+    narrowest: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.functors)
@@ -95,15 +100,48 @@ class Kinds:
         """Returns the kinds of unweighted statements over one entity; ``functors`` are distinct and ascending."""
         given = np.asarray(functors, dtype=np.int32)
         shapes = np.full(len(given), UNARY, np.int32)
-        return cls(given, shapes, np.ones(len(given)), Shapes().trickle(gamma)[shapes])
+        ones = np.ones(len(given))
+        return cls(given, shapes, ones, Shapes().trickle(gamma)[shapes], ones, np.ones(len(given), np.bool_))
+
+    @classmethod
+    def of_flat(
+        cls,
+        functors: IntArray,
+        weights: FloatArray,
+        strengths: FloatArray,
+        narrowest: npt.NDArray[np.bool_],
+        gamma: float,
+    ) -> tuple[Kinds, IntArray]:
+        """Returns the distinct kinds of ``S`` statements over one entity, and the kind of each, int32 ``[S]``.
+
+        Args:
+            functors: int32 ``[S]``.
+            weights: float64 ``[S]``.
+            strengths: float64 ``[S]``.
+            narrowest: bool ``[S]``.
+            gamma: the dial.
+        """
+        order = np.lexsort((narrowest, strengths, weights, functors))
+        first = np.zeros(len(order), np.bool_)
+        first[:1] = True
+        for column in (functors, weights, strengths, narrowest):
+            first[1:] |= column[order[1:]] != column[order[:-1]]
+        kind = np.zeros(len(order), np.int32)
+        kind[order] = np.cumsum(first) - 1
+        at = order[first]
+        made = cls.unary(functors[at], gamma)
+        return replace(made, weights=weights[at], strengths=strengths[at], narrowest=narrowest[at]), kind
 
     def take(self, numbers: npt.NDArray[np.integer]) -> Kinds:
         """Returns the kinds of these numbers, which ascend."""
-        return Kinds(self.functors[numbers], self.shapes[numbers], self.weights[numbers], self.trickle[numbers])
+        return Kinds(*(getattr(self, field.name)[numbers] for field in fields(self)))
 
     def by_functor(self, functor_count: int) -> LongArray:
         """Returns CSR pointers int64 ``[functor_count + 1]``: the kinds of each functor."""
-        return pointers(self.functors, functor_count)
+        found: LongArray | None = self.__dict__.get("_by_functor")  # asked for again with every query
+        if found is None or len(found) != functor_count + 1:
+            found = self.__dict__["_by_functor"] = pointers(self.functors, functor_count)
+        return found
 
 
 def kinds_of(cases: CaseBatch, functor_count: int, shapes: Shapes, gamma: float) -> tuple[Kinds, LongArray]:
@@ -126,7 +164,9 @@ def kinds_of(cases: CaseBatch, functor_count: int, shapes: Shapes, gamma: float)
     first[1:] = (functor[1:] != functor[:-1]) | (shape[1:] != shape[:-1]) | (weight[1:] != weight[:-1])
     kind = np.zeros(len(order), np.int64)
     kind[order] = np.cumsum(first) - 1
-    return Kinds(functor[first], shape[first], weight[first], shapes.trickle(gamma)[shape[first]]), kind
+    shape, ones = shape[first], np.ones(int(first.sum()))
+    made = Kinds(functor[first], shape, weight[first], shapes.trickle(gamma)[shape], ones, ones > 0)
+    return made, kind
 
 
 def _shapes(structure: Structure, ptr: LongArray, shapes: Shapes) -> IntArray:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from ..lattice import HopTable
 from ..lattice.arrays import distinct, expand, pointers
 from .dials import Dials
+from .evidence import rarities, worths
 from .grid import to_grid
 from .kinds import Kinds
 
-__all__ = ["PairTable", "invert", "pair_table"]
+__all__ = ["PairTable", "invert", "own_bits", "pair_table"]
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -105,9 +106,12 @@ def pair_table(
     pair, kind = expand(stored.by_functor(len(costs)), other[at])
     row, at = row[pair], at[pair]
     same = query.shapes[row] == stored.shapes[kind]
+    if dials.weighing:  # a broad statement is what a narrower one of the case made true
+        same &= (distance[at] == 0) | (via[at] != other[at]) | stored.narrowest[kind]
     row, at, kind = row[same], at[same], kind[same]
     weight = np.minimum(query.weights[row], stored.weights[kind])
-    value = to_grid(worth[at] * weight * stored.trickle[kind])
+    bits = worths(worth[at], stored.strengths[kind]) if dials.weighing else worth[at]
+    value = to_grid(bits * weight * stored.trickle[kind])
     keep = value > 0  # a hypothesis of value 0 does not exist
     row, at, kind = row[keep], at[keep], kind[keep]
     return PairTable(
@@ -118,20 +122,28 @@ def pair_table(
 def _functor_pairs(
     dials: Dials, costs: npt.NDArray[np.float64], near: HopTable, below: HopTable, functors: IntArray
 ) -> tuple[LongArray, IntArray, npt.NDArray[np.float64], IntArray, IntArray]:
-    """Returns CSR pointers by ``functors``, and for each pair: stored functor, worth, ancestor, hops over it."""
+    """Returns CSR pointers by ``functors``, and for each pair: stored functor, worth, ancestor, hops over it.
+
+    Under ``evidence``, in the place of a worth in bits stand the odds of which a statement's strength makes one.
+    """
     row, leg = expand(near.ptr, functors)
     ancestor, up = near.ancestors[leg], near.hops[leg]
     pair, other = expand(below.ptr, ancestor)
     distance = up[pair] + below.hops[other]
     close = distance <= dials.delta
+    if dials.weighing:  # siblings are other findings, and say nothing of one another
+        close &= (up[pair] == 0) | (below.hops[other] == 0)
     pair, other, distance = pair[close], other[close], distance[close]
     row, via, stored = row[pair], ancestor[pair], below.ancestors[other]
 
     pays = costs[stored]
-    if dials.credit == "ancestor":
+    if dials.weighing:
+        pays = rarities(costs[via])
+    elif dials.credit == "ancestor":
         pays = np.minimum(np.minimum(costs[via], costs[functors][row]), pays)
     decay = np.array([dials.rho**d for d in range(int(distance.max(initial=0)) + 1)])
-    worth = pays * decay[distance]
+    # Under evidence, what is below a term is as good as the term: the case says that it holds.
+    worth = pays * decay[np.where(via == functors[row], 0, distance) if dials.weighing else distance]
 
     order = np.lexsort((via, distance, -worth, stored, row))
     row, stored, via, distance, worth = row[order], stored[order], via[order], distance[order], worth[order]
@@ -139,3 +151,10 @@ def _functor_pairs(
     first[1:] = (row[1:] != row[:-1]) | (stored[1:] != stored[:-1])
     ptr = pointers(row[first], len(functors))
     return ptr, stored[first], worth[first], via[first], distance[first].astype(np.int32)
+
+
+def own_bits(dials: Dials, costs: npt.NDArray[np.float64], kinds: Kinds) -> npt.NDArray[np.float64]:
+    """Returns what a statement of each kind is worth matched with itself, float64 ``[K]``, bits before trickle-down."""
+    costs = costs[kinds.functors]
+    bits = worths(rarities(costs), kinds.strengths) if dials.weighing else costs
+    return bits * kinds.weights

@@ -1,6 +1,7 @@
 """Scorers: what a functor is worth, in bits, given the indexed cases.
 
-A new scorer is a function from counts to costs, entered in ``functor_costs``.
+A new scorer is a function from counts to costs, entered in ``functor_costs``; other packages bring theirs through
+``foreign``. ``evidence`` is more than costs, and has a module of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from ..lattice import HopTable, Lattice
 from ..lattice.arrays import expand
 from .dials import Dials
+from .foreign import foreign_costs
 
 __all__ = ["closure_counts", "functor_costs", "near_counts"]
 
@@ -27,7 +29,7 @@ _BLOCK_CASES = 1 << 12  # cases expanded at a time; changes memory, never a coun
 def functor_costs(
     dials: Dials, lattice: Lattice, near: HopTable, case_ptr: CountArray, functors: IntArray
 ) -> FloatArray:
-    """Returns the cost of every functor in bits, float64 ``[T]``, never negative.
+    """Returns the cost of every functor in bits, float64 ``[T]``, never negative; ``evidence`` has its own.
 
     Args:
         dials: ``scorer`` chooses.
@@ -40,6 +42,8 @@ def functor_costs(
         return np.ones(len(lattice))
     if dials.scorer == "ic":
         return information_content(closure_counts(lattice, case_ptr, functors), len(case_ptr) - 1)
+    if ":" in dials.scorer:
+        return foreign_costs(dials.scorer, closure_counts(lattice, case_ptr, functors), len(case_ptr) - 1)
     return surprisal(near_counts(near, functors))
 
 

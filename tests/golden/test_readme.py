@@ -62,6 +62,8 @@ def test_the_printed_and_the_drawn_analogy_are_what_align_gives(tmp_path: Path) 
 def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"id": "p1", "observed": ["HP:0001166"], "excluded": []}\n')
     (tmp_path / "incident.txt").write_text("Phishing (T1566.001), then PowerShell: T1059.001.\n")
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "first.txt").write_text("T1566.001\n")
     (tmp_path / "my.obo").write_text("format-version: 1.2\n\n[Term]\nid: EX:1\nname: one\n")
     (tmp_path / "my.tsv").write_text("key\tterm\nfirst\tEX:1\n")
     (tmp_path / "ontologies").symlink_to(REPOSITORY / "ontologies")

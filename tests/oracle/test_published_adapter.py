@@ -113,9 +113,10 @@ def test_costs_are_those_of_the_published_package(bench: Bench) -> None:
 def test_our_selected_pairs_rescored_in_float_give_the_published_scores(bench: Bench) -> None:
     """Acceptance: 1e-9 on the rescored pairs, hypotheses x 2^-17 bits on our integers, never lower elsewhere."""
     from sma_gpu.bench.arms.adapter_v1 import AdapterV1
+    from sma_gpu.bench.arms.arm import Setting
 
     index = our_index(bench)
-    defects = AdapterV1(bench.mounted)
+    defects = AdapterV1(Setting(bench.mounted))
     defects.index([IndexItem(d, ts) for d, ts in bench.terms.items()])
     number = bench.mounted.ontology.number
     compared = differing = 0
@@ -145,12 +146,13 @@ def test_our_selected_pairs_rescored_in_float_give_the_published_scores(bench: B
 def test_where_the_published_merge_is_greedy_ours_is_never_lower(bench: Bench) -> None:
     """The largest diseases have far more than 60 kernel mappings a pair, where the published merge is greedy."""
     from sma_gpu.bench.arms.adapter_v1 import AdapterV1
+    from sma_gpu.bench.arms.arm import Setting
 
     largest = dict(sorted(bench.everything.items(), key=lambda item: (-len(item[1]), item[0]))[:8])
     number = bench.mounted.ontology.number
     batch = CaseBatch.from_functors(list(largest), [[number[t] for t in ts] for ts in largest.values()])
     index = Index.build(batch, bench.mounted, Dials.adapter_v1())
-    arm = AdapterV1(bench.mounted)
+    arm = AdapterV1(Setting(bench.mounted))
     arm.index([IndexItem(d, ts) for d, ts in largest.items()])
     peer = bench.mount_peer()  # of its own: all indexes of one published mount share their costs
     peer_index = peer.build_index((d, sorted(ts), None) for d, ts in largest.items())
@@ -170,8 +172,9 @@ def test_where_the_published_merge_is_greedy_ours_is_never_lower(bench: Bench) -
 
 def test_peer_exact_reproduces_the_published_top_ten(bench: Bench) -> None:
     from sma_gpu.bench.arms.adapter_v1 import AdapterV1
+    from sma_gpu.bench.arms.arm import Setting
 
-    arm = AdapterV1(bench.mounted)
+    arm = AdapterV1(Setting(bench.mounted))
     arm.index([IndexItem(d, ts) for d, ts in bench.terms.items()])
     number = bench.mounted.ontology.number
     for terms in bench.queries:

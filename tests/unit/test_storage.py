@@ -18,13 +18,14 @@ import pytest
 from indexes import assert_same_index
 from kills import killed
 from strategies import World, pack
+from weighed import WeighedWorld
 
 from sma_gpu import CaseBatch, Dials, Index, IndexItem, SmaMemory, mount, ontology_from_parents
 from sma_gpu.cases.model import Case, Entity, Predicate, Statement
 from sma_gpu.errors import ArtifactError, FingerprintMismatch, ShapeError
+from sma_gpu.ontologies.tensor_file import read_tensors, write_tensors
 from sma_gpu.retrieval import storage
 from sma_gpu.retrieval.storage import SCHEMA, read_manifest
-from sma_gpu.retrieval.tensor_file import read_tensors, write_tensors
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -49,8 +50,15 @@ def nested_index() -> Index:
     return Index.build(CaseBatch.from_cases(cases, mounted), mounted, Dials(scorer="unit", gamma=0.5))
 
 
-@pytest.fixture(params=["flat", "nested"])
+WEIGHED = WeighedWorld(
+    PARENTS, {"a": {"EX:2": 0.3}, "b": {"EX:3": None, "EX:4": 1.0}, "é": {"EX:4": None}, "bare": {}}, {}
+)
+
+
+@pytest.fixture(params=["flat", "nested", "weighed"])
 def index(request: pytest.FixtureRequest) -> Index:
+    if request.param == "weighed":
+        return WEIGHED.index(Dials.evidence())
     return SMALL.index(Dials(normalisation="power(0.5)")) if request.param == "flat" else nested_index()
 
 
@@ -83,7 +91,7 @@ def test_the_manifest_can_be_read_alone_and_by_eye(path: Path) -> None:
     assert manifest["functors"] == 4
     raw = path.read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
-    assert raw[8:].startswith(b'{"__metadata__":{"schema":"sma-gpu/index/1","cases":"3",')
+    assert raw[8:].startswith(b'{"__metadata__":{"schema":"sma-gpu/index/2","cases":"3",')
     assert json.loads(header["__metadata__"]["dials"]) == index.dials.as_dict()
 
 
@@ -216,14 +224,24 @@ def test_what_cannot_be_read_is_refused(path: Path, tmp_path: Path) -> None:
 
 def test_a_newer_file_is_refused_in_words(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = SMALL.index()
-    monkeypatch.setattr(storage, "SCHEMA", "sma-gpu/index/2")
+    monkeypatch.setattr(storage, "SCHEMA", "sma-gpu/index/3")
     index.save(path)
     monkeypatch.undo()
     words = refused(path, index)
-    assert "layout 2 of sma-gpu/index, and this release reads layout 1" in words
+    assert "layout 3 of sma-gpu/index, and this release reads layout 2" in words
     assert "Use a release that reads it" in words
-    with pytest.raises(ArtifactError, match="layout 2"):
+    with pytest.raises(ArtifactError, match="layout 3"):
         read_manifest(path)
+
+
+def test_an_older_file_is_refused_in_words(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = SMALL.index()
+    monkeypatch.setattr(storage, "SCHEMA", "sma-gpu/index/1")
+    index.save(path)
+    monkeypatch.undo()
+    words = refused(path, index)
+    assert "layout 1 of sma-gpu/index, and this release reads layout 2" in words
+    assert "or save the index anew with this one" in words
 
 
 def test_an_index_of_another_ontology_or_other_dials_is_refused(path: Path) -> None:
@@ -251,7 +269,7 @@ def _too_large(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _other_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return array.astype("f8" if array.dtype.kind != "f" else "i8")
+    return np.nan_to_num(array).astype("f8" if array.dtype.kind != "f" else "i8")
 
 
 NUMBERED = [
