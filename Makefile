@@ -4,6 +4,8 @@
 # make lint       lint, format and types alone
 # make bench      speed beside other systems and its growth: docs/SPEED.md and its records anew, about ten minutes
 # make test-kernels  the torch backend and the device kernels alone, proved without a GPU
+# make results    every suite of the bench, quick: docs/RESULTS.md and its reports anew, about a quarter of an hour;
+#                 FULL=1 takes every question and seed, some hours
 # make bench-structure   speed and proof rate of matching cases with structure, some minutes
 # make clean      removes .venv and everything built
 #
@@ -23,7 +25,7 @@ DEV   := $(PYTHON) .ci/venv.py hpo,cyber,bench,cpu,dev --
 BENCH := $(PYTHON) .ci/venv.py hpo,bench,cpu --
 PROVERS := $(DEV) python -m pip install --quiet --disable-pip-version-check $(TORCH) $(KERNELS)
 
-.PHONY: demo test test-fast test-kernels lint bench bench-structure clean
+.PHONY: demo test test-fast test-kernels lint bench bench-structure results clean
 .DEFAULT_GOAL := demo
 
 demo:
@@ -58,6 +60,21 @@ bench:
 
 bench-structure:
 	@$(BENCH) python -m sma_gpu.bench.structure
+
+# A suite whose files are not here (exit 3) keeps the report that it has. Rows are kept: a run that was stopped goes on.
+RIVALS := $(PYTHON) .ci/venv.py hpo,cyber,bench,peers,cpu --
+SUITES := attack filings genomics ladder patents patients published ssb
+FULL ?=
+KIND := $(if $(FULL),,-quick)
+results:
+	@mkdir -p bench/expected
+	@for suite in $(SUITES); do \
+	  $(RIVALS) sma-gpu bench run $$suite $(if $(FULL),,--quick) --json -o bench/expected/$$suite$(KIND).json \
+	    || test $$? -eq 3 || exit 1; \
+	done
+	@$(RIVALS) sma-gpu bench claims $(if $(FULL),,--quick) --folder bench-runs/published$(KIND) --json \
+	  -o bench/expected/claims$(KIND).json
+	@$(RIVALS) python -m sma_gpu.bench.results_page .
 
 # The lock file stays: a target that is running holds it.
 clean:

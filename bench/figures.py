@@ -15,7 +15,16 @@ from .metrics import TIES, Places, aupr, aurc, auroc, best_f1_threshold, f1, hit
 from .rows import Row
 from .statistics import Interval, cliffs_delta, holm, macro_mean, resampled, win_tie_loss
 
-__all__ = ["MEASURES", "Comparison", "Sample", "compare_family", "figures", "strongest"]
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "Sample",
+    "compare_family",
+    "figures",
+    "grounding",
+    "novelty_call",
+    "strongest",
+]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,6 +43,7 @@ class Sample:
         places: where the right items stand.
         known: bool ``[Q]``, a right item is indexed.
         cut: bool ``[Q]``, see ``rows.Row``.
+        score: float64 ``[Q]``, see ``rows.Row``.
         confidence: float64 ``[Q]``.
         novelty: float64 ``[Q]``.
     """
@@ -43,6 +53,7 @@ class Sample:
     places: Places
     known: BoolArray
     cut: BoolArray
+    score: FloatArray
     confidence: FloatArray
     novelty: FloatArray
 
@@ -54,12 +65,12 @@ class Sample:
             np.array([getattr(row, name) for row in held], np.int64) for name in ("first", "tied", "right")
         )
         known, cut = (np.array([getattr(row, name) for row in held], np.bool_) for name in ("known", "cut"))
-        confidence, novelty = (
-            np.array([getattr(row, name) for row in held], np.float64) for name in ("confidence", "novelty")
+        score, confidence, novelty = (
+            np.array([getattr(row, name) for row in held], np.float64) for name in ("score", "confidence", "novelty")
         )
         return cls(
             tuple(row.question for row in held), tuple(row.cluster for row in held), Places(first, tied, right),
-            known, cut, confidence, novelty,
+            known, cut, score, confidence, novelty,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -70,8 +81,9 @@ class Sample:
         """Those questions to which a right item is indexed."""
         at = np.flatnonzero(self.known)
         places = Places(self.places.first[at], self.places.tied[at], self.places.right[at])
-        names = (tuple(names[i] for i in at.tolist()) for names in (self.questions, self.clusters))
-        return Sample(*names, places, self.known[at], self.cut[at], self.confidence[at], self.novelty[at])
+        questions, clusters = (tuple(names[i] for i in at.tolist()) for names in (self.questions, self.clusters))
+        known, cut = self.known[at], self.cut[at]
+        return Sample(questions, clusters, places, known, cut, self.score[at], self.confidence[at], self.novelty[at])
 
     def values(self, measure: str, ties: str = "mean") -> FloatArray:
         """Returns what each question is worth under a measure, float64 ``[Q]`` in [0, 1]."""
@@ -111,7 +123,36 @@ def figures(sample: Sample, *, novelty: bool = True) -> dict[str, Any]:
     confidence = np.nan_to_num(known.confidence, nan=-1.0)
     for measure in ("top1", "top5"):
         found[f"aurc_{measure}"] = _number(aurc(confidence, known.values(measure))) if sure else None
-    return found | {"novelty": _novelty(sample) if novelty else None}
+    grounded = grounding(sample) if novelty else None
+    return found | {
+        "grounding_auroc": None if grounded is None else _number(auroc(*grounded)),
+        "novelty": _novelty(sample) if novelty else None,
+    }
+
+
+def grounding(sample: Sample) -> tuple[FloatArray, BoolArray] | None:
+    """Returns the first hit's score of each question and whether it is answerable; None where all are, or none is.
+
+    A question without a hit has the least score of all.
+    """
+    if sample.known.all() or not sample.known.any():
+        return None
+    return np.nan_to_num(sample.score, nan=-np.inf), sample.known
+
+
+def novelty_call(sample: Sample) -> tuple[BoolArray, FloatArray, float] | None:
+    """Returns which questions a threshold is judged on, their novelty, and the threshold from the others.
+
+    None where a half has no novel question or none that is known, or where the arm has no novelty.
+    """
+    novel = ~sample.known
+    chosen_on = np.array([_half(question) for question in sample.questions], np.bool_)
+    if np.isnan(sample.novelty).all() or not all(
+        novel[half].any() and not novel[half].all() for half in (chosen_on, ~chosen_on)
+    ):
+        return None
+    novelty = np.nan_to_num(sample.novelty, nan=1.0)
+    return ~chosen_on, novelty[~chosen_on], best_f1_threshold(novelty[chosen_on], novel[chosen_on])
 
 
 def _novelty(sample: Sample) -> dict[str, Any] | None:
@@ -120,19 +161,18 @@ def _novelty(sample: Sample) -> dict[str, Any] | None:
     if not novel.any() or novel.all() or np.isnan(sample.novelty).all():
         return None
     novelty = np.nan_to_num(sample.novelty, nan=1.0)
-    chosen_on = np.array([_half(question) for question in sample.questions], np.bool_)
     found: dict[str, Any] = {
         "novel": int(novel.sum()),
         "auroc": _number(auroc(novelty, novel)),
         "aupr": _number(aupr(novelty, novel)),
     }
-    if novel[chosen_on].any() and novel[~chosen_on].any():
-        threshold = best_f1_threshold(novelty[chosen_on], novel[chosen_on])
-        judged = novel[~chosen_on]
+    if (call := novelty_call(sample)) is not None:
+        judged, values, threshold = call
+        everything = np.ones(len(values), np.bool_)
         found |= {
             "threshold": threshold,
-            "f1": _number(f1(novelty[~chosen_on] >= threshold, judged)),
-            "f1_everything_novel": _number(f1(np.ones(len(judged), np.bool_), judged)),
+            "f1": _number(f1(values >= threshold, novel[judged])),
+            "f1_everything_novel": _number(f1(everything, novel[judged])),
         }
     return found
 

@@ -11,7 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TIES", "Places", "aupr", "aurc", "auroc", "best_f1_threshold", "f1", "hits_at", "reciprocal_ranks"]
+__all__ = [
+    "TIES",
+    "Places",
+    "aupr",
+    "aurc",
+    "auroc",
+    "best_f1_threshold",
+    "f1",
+    "hits_at",
+    "reciprocal_ranks",
+    "weighted_auroc",
+    "weighted_f1",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -132,3 +144,27 @@ def best_f1_threshold(score: FloatArray, positive: BoolArray) -> float:
     values = np.unique(score)[::-1]
     found = [f1(score >= value, positive) for value in values.tolist()]
     return float(values[int(np.argmax(found))]) if len(values) else float("nan")
+
+
+def weighted_auroc(score: FloatArray, positive: BoolArray, weights: FloatArray) -> FloatArray:
+    """Returns ``auroc`` with every question counted as often as each row of ``weights`` says, float64 ``[D]``.
+
+    Args:
+        score: float64 ``[Q]``.
+        positive: bool ``[Q]``.
+        weights: float64 ``[D, Q]``, as of ``D`` bootstrap draws.
+    """
+    order = np.argsort(score, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], score[order][1:] != score[order][:-1]]))
+    above, below = (np.add.reduceat(weights[:, order] * side[order], starts, axis=1) for side in (positive, ~positive))
+    under = np.cumsum(below, axis=1) - below
+    pairs = above.sum(axis=1) * below.sum(axis=1)
+    won = (above * (under + below / 2)).sum(axis=1)
+    return np.where(pairs > 0, won / np.where(pairs > 0, pairs, 1.0), np.nan)
+
+
+def weighted_f1(said: BoolArray, positive: BoolArray, weights: FloatArray) -> FloatArray:
+    """Returns ``f1`` with every question counted as often as each row of ``weights`` says, float64 ``[D]``."""
+    true = weights @ (said & positive)
+    both = weights @ said.astype(np.float64) + weights @ positive.astype(np.float64)
+    return np.where(both > 0, 2.0 * true / np.where(both > 0, both, 1.0), np.nan)

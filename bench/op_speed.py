@@ -19,8 +19,7 @@ from ..ops import Ops, choose
 from ..ops.cuda import CudaOps
 from ..ops.torch_backend import TorchOps
 from ..retrieval import Index
-from ..retrieval.self_scores import own_values, self_scores
-from ..scoring import Kinds
+from ..retrieval.self_scores import self_scores
 from .machine import environment
 from .op_problems import Problem, invented
 from .op_stages import Stage, device_stages, host_stages, same_as_reference
@@ -105,7 +104,7 @@ def indexed_problem(index: Index, batch: CaseBatch) -> Problem:
     """Returns flat queries over the flat cases of an index."""
     table = index.pairs(distinct(batch.functors))
     postings = index.postings(table)
-    own = own_values(index.costs, Kinds.unary(table.functors, index.dials.gamma))[table.rows_of(batch.functors)]
+    own = index.query_values(batch.ptr, batch.functors)
     return Problem(
         postings,
         postings.fold(),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from .figures import Sample, compare_family, figures, strongest
-from .running import PLACES, Run
+from .running import PLACES, Cell, Run
 from .suites import Family, Suite, Table
 from .tasks.task import STRICT
 
@@ -62,7 +62,19 @@ def _table(run: Run, table: Table) -> dict[str, Any]:
         ],
         "rules_missing": [rule for rule in table.rules if rule not in rules],
         "unavailable": unavailable,
+        "arm_counts": {
+            name: counts for name in names if (counts := _counted(cell for cell in cells if cell.arm == name))
+        },
     }
+
+
+def _counted(cells: Iterable[Cell]) -> dict[str, int]:
+    """Returns what an arm counted, over all seeds."""
+    found: dict[str, int] = {}
+    for cell in cells:
+        for words, count in cell.counts.items():
+            found[words] = found.get(words, 0) + count
+    return dict(sorted(found.items()))
 
 
 def _family(suite: Suite, family: Family, rows: Mapping[str, list[Any]], rules: list[str]) -> dict[str, Any] | None:

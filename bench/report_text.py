@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["report_text"]
+__all__ = ["MEASURE_WORDS", "grid", "report_text", "share", "signed"]
 
 _HEAD = (
     "arm",
@@ -18,7 +18,15 @@ _HEAD = (
     "AURC top-1",
     "AURC top-5",
 )
-_MEASURES = {
+_NOVELTY_HEAD = (
+    "arm",
+    "AUROC of the first score",
+    "novelty AUROC",
+    "AUPR",
+    "F1 at a threshold from the other half",
+    "F1 of calling all novel",
+)
+MEASURE_WORDS = {
     "top1": "top-1", "top5": "top-5", "top10": "top-10", "mrr": "MRR", "macro_top1": "per-cluster top-1",
     "macro_top5": "per-cluster top-5", "macro_top10": "per-cluster top-10", "macro_mrr": "per-cluster MRR",
 }  # fmt: skip
@@ -35,7 +43,9 @@ def report_text(report: Mapping[str, Any]) -> str:
 
 
 def _table(report: Mapping[str, Any], table: Mapping[str, Any]) -> list[str]:
-    lines = [f"### {table['task']}", "", table["words"], ""]
+    quick = " --quick" if report["quick"] else ""
+    command = f"    sma-gpu bench run {report['suite']}{quick} --task {table['task']}"
+    lines = [f"### {table['task']}", "", table["words"], "", command, ""]
     counts = "; ".join(f"{count:,} {words}" for words, count in table["counts"].items())
     seeds = ", ".join(map(str, table["seeds"]))
     lines += [f"{table['items']:,} items; seeds {seeds}{'; ' + counts if counts else ''}.", ""]
@@ -43,6 +53,8 @@ def _table(report: Mapping[str, Any], table: Mapping[str, Any]) -> list[str]:
         lines += [f"The rule `{rule}` is not shown: what it rests on is not here.", ""]
     for part in table["parts"]:
         lines += _part(report, part)
+    for name, told in table["arm_counts"].items():
+        lines += [f"{name}: {'; '.join(f'{count:,} {words}' for words, count in told.items())}.", ""]
     for name, reason in table["unavailable"].items():
         lines += [f"unavailable: {name}: {reason}", ""]
     for family in table["families"]:
@@ -59,14 +71,14 @@ def _part(report: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
     sizes = f"{some['answerable']:,} answerable questions in {some['clusters']:,} clusters"
     lines = [f"Rule `{part['rule']}`{where}: {sizes}.", ""]
     cells = [[_name(report, name), *_cells(found)] for name, found in arms.items()]
-    lines += _grid(_HEAD, cells)
+    lines += grid(_HEAD, cells)
     spread = [
-        f"{_name(report, name)} top-1 {_share(found['ties']['pessimistic']['top1'])} to "
-        f"{_share(found['ties']['optimistic']['top1'])}, top-10 {_share(found['ties']['pessimistic']['top10'])} to "
-        f"{_share(found['ties']['optimistic']['top10'])}"
+        f"{_name(report, name)} top-1 {share(found['ties']['pessimistic']['top1'])} to "
+        f"{share(found['ties']['optimistic']['top1'])}, top-10 {share(found['ties']['pessimistic']['top10'])} to "
+        f"{share(found['ties']['optimistic']['top10'])}"
         for name, found in arms.items()
         if any(
-            _share(found["ties"]["pessimistic"][m]) != _share(found["ties"]["optimistic"][m]) for m in ("top1", "top10")
+            share(found["ties"]["pessimistic"][m]) != share(found["ties"]["optimistic"][m]) for m in ("top1", "top10")
         )
     ]
     if spread:
@@ -74,22 +86,23 @@ def _part(report: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
     cut = [f"{_name(report, name)} {found['cut']:,}" for name, found in arms.items() if found["cut"]]
     if cut:
         lines += [f"Equal scores go on beyond place {report['places']}: " + "; ".join(cut) + " questions.", ""]
-    novel = {name: found["novelty"] for name, found in arms.items() if found["novelty"]}
-    if novel:
-        head = ("arm", "novelty AUROC", "AUPR", "F1 at a threshold from the other half", "F1 of calling all novel")
-        lines += _grid(
-            head,
+    told = {name: found for name, found in arms.items() if found["novelty"] or found["grounding_auroc"] is not None}
+    if told:
+        rows = [
             [
-                [_name(report, name), *(_share(n.get(f)) for f in ("auroc", "aupr", "f1", "f1_everything_novel"))]
-                for name, n in novel.items()
-            ],
-        )
+                _name(report, name),
+                share(found["grounding_auroc"]),
+                *(share((found["novelty"] or {}).get(f)) for f in ("auroc", "aupr", "f1", "f1_everything_novel")),
+            ]
+            for name, found in told.items()
+        ]
+        lines += grid(_NOVELTY_HEAD, rows)
     return lines
 
 
 def _family(report: Mapping[str, Any], family: Mapping[str, Any]) -> list[str]:
     where = f", slice `{family['slice']}`" if family["slice"] else ""
-    best = "; ".join(f"{_MEASURES[m]}: {arm}" for m, arm in family["strongest"].items())
+    best = "; ".join(f"{MEASURE_WORDS[m]}: {arm}" for m, arm in family["strongest"].items())
     lines = [
         f"`{report['ours']}` against each control, rule `{family['rule']}`{where}. Strongest control by {best}.",
         "",
@@ -108,10 +121,10 @@ def _family(report: Mapping[str, Any], family: Mapping[str, Any]) -> list[str]:
     rows = [
         [
             ("**" + c["other"] + "**") if family["strongest"][c["measure"]] == c["other"] else c["other"],
-            _MEASURES[c["measure"]],
-            _share(c["ours"]),
-            _share(c["theirs"]),
-            _signed(c["ours"], c["theirs"]),
+            MEASURE_WORDS[c["measure"]],
+            share(c["ours"]),
+            share(c["theirs"]),
+            signed(c["ours"], c["theirs"]),
             f"{c['low']:+.3f} to {c['high']:+.3f}",
             _p(c["corrected_p"]),
             f"{c['delta']:+.3f}",
@@ -119,23 +132,25 @@ def _family(report: Mapping[str, Any], family: Mapping[str, Any]) -> list[str]:
         ]
         for c in family["comparisons"]
     ]
-    return lines + _grid(head, rows)
+    return lines + grid(head, rows)
 
 
 def _cells(found: Mapping[str, Any]) -> list[str]:
     names = ("top1", "top5", "top10", "mrr", "macro_top1", "macro_top10", "aurc_top1", "aurc_top5")
-    return [_share(found[name]) for name in names]
+    return [share(found[name]) for name in names]
 
 
 def _name(report: Mapping[str, Any], name: str) -> str:
     return f"**{name}**" if name == report["ours"] else name
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
+    """Returns a figure with three digits, or a dash where there is none."""
     return "-" if value is None else f"{value:.3f}"
 
 
-def _signed(ours: float, theirs: float) -> str:
+def signed(ours: float, theirs: float) -> str:
+    """Returns the difference of two figures as they are printed."""
     # Of what is printed beside it, so that a reader's subtraction comes out.
     return f"{round(ours, 3) - round(theirs, 3):+.3f}"
 
@@ -144,7 +159,8 @@ def _p(value: float) -> str:
     return "< .001" if value < 0.001 else f"{value:.3f}"
 
 
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table, a blank one behind it."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"

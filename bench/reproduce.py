@@ -9,7 +9,10 @@ from typing import Any
 
 from ..errors import DataMissing
 
-__all__ = ["compare_reports", "comparison_text", "expected_name", "expected_report"]
+__all__ = ["EXPECTED", "compare_reports", "comparison_text", "expected_name", "expected_report"]
+
+EXPECTED = files(__package__).joinpath("expected")
+"""Folder of the reports that are expected."""
 
 
 def expected_name(suite: str, *, quick: bool) -> str:
@@ -24,7 +27,7 @@ def expected_report(suite: str, *, quick: bool) -> dict[str, Any]:
         DataMissing: none was kept.
     """
     name = expected_name(suite, quick=quick)
-    place = files(__package__).joinpath("expected", name)
+    place = EXPECTED.joinpath(name)
     if not place.is_file():
         raise DataMissing(
             f"expected figures of the suite {suite}", f"there is no {name}", "Run `sma-gpu bench run` for it instead."
@@ -36,7 +39,8 @@ def expected_report(suite: str, *, quick: bool) -> dict[str, Any]:
 def compare_reports(expected: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """Returns whether two reports hold the same figures, and each that differs.
 
-    What one of the two could not run, an arm or a task that is not available there, is told and not compared.
+    What one of the two could not run, an arm or a task that is not available there, is told and not compared. Reports
+    without a figure in common are different.
     """
     wanted, there = dict(_figures(expected)), dict(_figures(found))
     shared = sorted(wanted.keys() & there.keys())
@@ -48,7 +52,7 @@ def compare_reports(expected: dict[str, Any], found: dict[str, Any]) -> dict[str
     return {
         "suite": expected["suite"],
         "quick": expected["quick"],
-        "verdict": "different" if different else "equal",
+        "verdict": "different" if different or not shared else "equal",
         "equal": len(shared) - len(different),
         "different": different,
         "not_compared": sorted(wanted.keys() ^ there.keys()),

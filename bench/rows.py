@@ -13,9 +13,9 @@ import numpy as np
 
 from ..errors import ArtifactError
 from .arms.arm import Ranking
-from .tasks.task import STRICT, Question, Task
+from .tasks.task import STRICT, Task
 
-__all__ = ["Row", "read_rows", "rows_of", "write_rows"]
+__all__ = ["COLUMNS", "Row", "read_rows", "rows_of", "write_rows"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Row:
         right: how many of them are right.
         cut: the last place's score goes on beyond the list: a right item may be among those not seen, or, where the arm
             cannot say how many there are, ``tied`` may be too low.
+        score: of the first hit, in the arm's own unit; NaN where there is no hit.
         confidence: in the first hit, in [0, 1]; NaN where the arm has none.
         novelty: in [0, 1]; NaN where the arm has none.
     """
@@ -47,6 +48,7 @@ class Row:
     tied: int
     right: int
     cut: bool
+    score: float
     confidence: float
     novelty: float
 
@@ -54,60 +56,60 @@ class Row:
 def rows_of(task: Task, ranking: Ranking) -> list[Row]:
     """Returns a row for each question and each rule of ``task``, in their order, ``strict`` first."""
     keys = [item.key for item in task.items]
+    number = {key: place for place, key in enumerate(keys)}
     rules: dict[str, Mapping[str, str]] = {STRICT: {key: key for key in keys}, **task.rules}
-    return [
-        _row(question, rule, [groups.get(key) for key in keys], groups, ranking, number)
-        for number, question in enumerate(task.questions)
-        for rule, groups in rules.items()
-    ]
+    of_item = {rule: [groups.get(key) for key in keys] for rule, groups in rules.items()}
+    found = []
+    for row, question in enumerate(task.questions):
+        without = {number[key] for key in question.without}
+        at = [place for place, item in enumerate(ranking.items[row].tolist()) if item >= 0 and item not in without]
+        items, scores = ranking.items[row, at].tolist(), ranking.scores[row, at].tolist()
+        full = bool((ranking.items[row] >= 0).all())  # an arm with fewer hits than places has no more of them
+        beyond = int(ranking.tail[row]) if full else 0
+        for rule, groups in rules.items():
+            gold = {groups[key] for key in question.gold if key in groups}
+            run = _run_of(gold, [of_item[rule][item] for item in items], scores, beyond)
+            best = scores[0] if scores else float("nan")
+            unsure = best, float(ranking.confidence[row]), float(ranking.novelty[row])
+            slices = " ".join(question.slices)
+            found.append(Row(question.id, question.cluster, slices, bool(gold), rule, *run, *unsure))
+    return found
 
 
-def _row(
-    question: Question, rule: str, of_item: Sequence[str | None], groups: Mapping[str, str], ranking: Ranking, row: int
-) -> Row:
-    gold = {groups[key] for key in question.gold if key in groups}
-    places = [int(i) for i in ranking.items[row] if i >= 0]
-    scores = ranking.scores[row]
-    first = tied = right = 0
+def _run_of(
+    gold: set[str], groups: Sequence[str | None], scores: Sequence[float], beyond: int
+) -> tuple[int, int, int, bool]:
+    """Returns ``first``, ``tied``, ``right`` and ``cut`` of a row.
+
+    Args:
+        gold: the right groups.
+        groups: group of each place in rank order, None for one that takes no place.
+        scores: score of each.
+        beyond: how many items behind the last place have its score, -1 where that is not known.
+    """
     seen: set[str] = set()
-    start, end = 0, 0
-    while start < len(places) and not right:
-        before, end = len(seen), start + 1
-        while end < len(places) and scores[end] == scores[start]:
+    start = end = 0
+    while start < len(scores):
+        while end < len(scores) and scores[end] == scores[start]:
             end += 1
-        run = {group for group in map(of_item.__getitem__, places[start:end]) if group is not None} - seen
-        seen |= run
+        run = {group for group in groups[start:end] if group is not None} - seen
+        cut = end == len(scores) and beyond != 0
         if run & gold:
-            first, tied, right = before + 1, len(run), len(run & gold)
+            return len(seen) + 1, len(run) + (max(beyond, 0) if cut else 0), len(run & gold), cut
+        seen |= run
         start = end
-    beyond = int(ranking.tail[row])
-    full = len(places) == len(scores)  # an arm with fewer hits than places has no more of them
-    cut = full and beyond != 0 and end == len(places)
-    if cut and right and beyond > 0:
-        tied += beyond
-    return Row(
-        question.id,
-        question.cluster,
-        " ".join(question.slices),
-        bool(gold),
-        rule,
-        first,
-        tied,
-        right,
-        cut,
-        float(ranking.confidence[row]),
-        float(ranking.novelty[row]),
-    )
+    return 0, 0, 0, bool(scores) and beyond != 0
 
 
-_NAMES = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(field.name for field in fields(Row))
+"""Columns of a file of rows."""
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> None:
     """Writes ``rows`` as a gzipped CSV, of the same bytes whenever the rows are the same."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_NAMES)
+    writer.writerow(COLUMNS)
     writer.writerows([_text(value) for value in astuple(row)] for row in rows)
     partial = path.with_suffix(path.suffix + ".part")
     partial.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
@@ -122,7 +124,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     try:
         lines = csv.reader(io.StringIO(gzip.decompress(path.read_bytes()).decode()))
-        if tuple(next(lines, ())) != _NAMES:
+        if tuple(next(lines, ())) != COLUMNS:
             raise ValueError("its first line does not name the columns of rows")
         return [_parsed(line) for line in lines]
     except (OSError, EOFError, ValueError) as problem:
@@ -138,6 +140,6 @@ def _text(value: object) -> str:
 
 
 def _parsed(line: list[str]) -> Row:
-    question, cluster, slices, known, rule, first, tied, right, cut, confidence, novelty = line
-    numbers = (float(text) if text else float("nan") for text in (confidence, novelty))
+    question, cluster, slices, known, rule, first, tied, right, cut, score, confidence, novelty = line
+    numbers = (float(text) if text else float("nan") for text in (score, confidence, novelty))
     return Row(question, cluster, slices, known == "1", rule, int(first), int(tied), int(right), cut == "1", *numbers)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Interval", "Resampled", "cliffs_delta", "holm", "macro_mean", "resampled", "win_tie_loss"]
+__all__ = [
+    "Interval",
+    "Resampled",
+    "cliffs_delta",
+    "holm",
+    "macro_mean",
+    "resampled",
+    "resampled_statistic",
+    "win_tie_loss",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -40,7 +49,7 @@ class Resampled:
 
     Attributes:
         difference: observed.
-        draws: float64 ``[10,000]``, sorted.
+        draws: float64 ``[10,000]``, sorted; fewer where the difference is not defined in every draw.
     """
 
     difference: float
@@ -75,16 +84,36 @@ def resampled(
     """
     names, where = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)
     size = np.bincount(where, minlength=len(names)).astype(np.float64)
-    total = np.bincount(where, weights=first - second, minlength=len(names))
+    total = np.bincount(where, weights=first - second, minlength=len(names)).astype(np.float64)
     if macro:
-        total, size = total / size, np.ones(len(names))
+        total, size = total / size, np.ones(len(names), np.float64)
+    draws = [(taken * total).sum(axis=1) / (taken * size).sum(axis=1) for taken in _drawn(len(names), seed)]
+    return Resampled(float(total.sum() / size.sum()), np.sort(np.concatenate(draws)))
+
+
+def resampled_statistic(
+    difference: Callable[[FloatArray], FloatArray], clusters: Sequence[str], seed: int
+) -> Resampled:
+    """Returns the bootstrap of a difference that is no mean over questions, whole clusters being drawn as above.
+
+    Args:
+        difference: of weights float64 ``[D, Q]``, how often each question counts in each of ``D`` draws, the difference
+            in each, float64 ``[D]``; NaN where it is not defined.
+        clusters: names, ``Q`` of them.
+        seed: of the draws.
+    """
+    names, where = np.unique(np.array(clusters, dtype=object).astype(str), return_inverse=True)
+    observed = float(difference(np.ones((1, len(clusters))))[0])
+    draws = np.concatenate([difference(taken[:, where].astype(np.float64)) for taken in _drawn(len(names), seed)])
+    return Resampled(observed, np.sort(draws[~np.isnan(draws)]))
+
+
+def _drawn(clusters: int, seed: int) -> Iterator[IntArray]:
+    """Yields how often each cluster is drawn, int64 ``[draws, clusters]``, all ``DRAWS`` in parts."""
     generator = np.random.default_rng(seed)
-    draws = []
     for start in range(0, DRAWS, _DRAWS_AT_ONCE):
         count = min(_DRAWS_AT_ONCE, DRAWS - start)
-        taken = generator.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=count)
-        draws.append((taken * total).sum(axis=1) / (taken * size).sum(axis=1))
-    return Resampled(float(total.sum() / size.sum()), np.sort(np.concatenate(draws)))
+        yield generator.multinomial(clusters, np.full(clusters, 1.0 / clusters), size=count)
 
 
 def macro_mean(values: FloatArray, clusters: Sequence[str]) -> float:

@@ -20,6 +20,9 @@ from .tasks.task import STRICT
 __all__ = ["Family", "Suite", "Table", "suite", "suite_names"]
 
 
+_FOLDER = files(__package__).joinpath("prereg")
+
+
 @dataclass(frozen=True)
 class Family:
     """Comparisons that are corrected together.
@@ -41,7 +44,7 @@ class Table:
 
     Attributes:
         task: name of the task.
-        seeds: of its draws.
+        seeds: of its draws; those of the task itself where empty.
         rules: hit rules that are shown.
         slices: slices that are shown, beside all questions.
         families: what is confirmed.
@@ -65,6 +68,7 @@ class Suite:
         ours: the arm that is compared with the controls.
         controls: arms that it is compared with.
         others: arms that are shown without being compared.
+        slow: arms that a quick run leaves out, and says so.
         tables: in the order in which they are shown.
     """
 
@@ -74,6 +78,7 @@ class Suite:
     ours: str
     controls: tuple[str, ...]
     others: tuple[str, ...]
+    slow: tuple[str, ...]
     tables: tuple[Table, ...]
 
     @property
@@ -84,7 +89,7 @@ class Suite:
 
 def suite_names() -> tuple[str, ...]:
     """Returns the names of all suites, in order."""
-    found = (entry.name for entry in files(__package__).joinpath("prereg").iterdir())
+    found = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
@@ -97,11 +102,11 @@ def suite(name: str) -> Suite:
     """
     if name not in suite_names():
         raise QueryError(f"suite {name}", "there is none", f"The suites are {', '.join(suite_names())}.")
-    told = tomllib.loads(files(__package__).joinpath("prereg", f"{name}.toml").read_text(encoding="utf-8"))
+    told = tomllib.loads(_FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     try:
         return Suite(
             name, told["words"], told["seed"], told["ours"], tuple(told["controls"]), tuple(told.get("others", ())),
-            tuple(_table(name, table) for table in told["table"]),
+            tuple(told.get("slow", ())), tuple(_table(name, table) for table in told["table"]),
         )  # fmt: skip
     except KeyError as missing:
         raise QueryError(f"suite {name}", f"its file lacks {missing}", "Say it there, before the run.") from missing
@@ -117,6 +122,6 @@ def _table(name: str, told: Mapping[str, Any]) -> Table:
         if strange:
             raise QueryError(f"suite {name}", f"no measure is called {strange[0]}", f"There are {', '.join(MEASURES)}.")
     return Table(
-        told["task"], tuple(told.get("seeds", (0,))), tuple(told.get("rules", (STRICT,))),
+        told["task"], tuple(told.get("seeds", ())), tuple(told.get("rules", (STRICT,))),
         tuple(told.get("slices", ())), families,
     )  # fmt: skip

@@ -12,13 +12,19 @@ __all__ = ["write_qrels", "write_run"]
 
 
 def write_run(task: Task, ranking: Ranking, tag: str, path: Path) -> None:
-    """Writes a gzipped run: question, ``Q0``, key, rank, score, tag; scores with all their digits."""
-    lines = [
-        f"{_word(question.id)} Q0 {_word(task.items[item].key)} {place} {score!r} {tag}\n"
-        for question, items, scores in zip(task.questions, ranking.items.tolist(), ranking.scores.tolist(), strict=True)
-        for place, (item, score) in enumerate(zip(items, scores, strict=True), 1)
-        if item >= 0
-    ]
+    """Writes a gzipped run: question, ``Q0``, key, rank, score, tag; scores with all their digits.
+
+    Items that take no place in the answer to a question are left out.
+    """
+    keys = [item.key for item in task.items]
+    lines = []
+    for question, items, scores in zip(task.questions, ranking.items.tolist(), ranking.scores.tolist(), strict=True):
+        hits = [(keys[item], score) for item, score in zip(items, scores, strict=True) if item >= 0]
+        kept = [(key, score) for key, score in hits if key not in question.without]
+        lines += [
+            f"{_word(question.id)} Q0 {_word(key)} {place} {score!r} {tag}\n"
+            for place, (key, score) in enumerate(kept, 1)
+        ]
     path.write_bytes(gzip.compress("".join(lines).encode(), 9, mtime=0))
 
 

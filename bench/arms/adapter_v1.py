@@ -5,7 +5,8 @@ Package ``structuremappingmemory`` 1.2.1, as it behaves on flat cases: a bound t
 engine it works in float64, holds a functor that no case has to be worth 1 bit, and merges greedily above 60 kernel
 mappings. Two items of equal content are one case to it, under the key of the later one.
 
-What it can never do: prove its top k over all cases, or tell a new query from a known one.
+What it can never do: prove its top k over all cases, or tell a new query from a known one. It answers a query with
+nothing in it by arbitrary cases with a score of 0, as published.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ from blake3 import blake3
 from scipy.optimize import linear_sum_assignment
 
 from ...cases import CaseBatch, encode_stored
+from ...lattice import HopTable
+from ...lattice.arrays import expand, pointers
 from ...memory import IndexItem, Query, Retrieved
 from ...ontologies.mount import Mounted
-from ...retrieval import Index
+from ...retrieval import Index, check_k
 from ...scoring import Dials
+from .arm import Ranking, Setting
 
 __all__ = ["AdapterV1"]
 
 IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _KERNEL_LIMIT = 60
@@ -46,27 +51,29 @@ class AdapterV1:
     """The published memory with its frozen dials.
 
     Args:
-        mounted: the ontology of all term ids.
+        setting: ontology, domain, seed and models.
         shortlist: cases kept by the bound.
         budget: cases aligned at most.
     """
 
     name = "adapter-v1-peer-exact"
 
-    def __init__(self, mounted: Mounted, *, shortlist: int = 80, budget: int = 40) -> None:
-        self._mounted = mounted
+    def __init__(self, setting: Setting, *, shortlist: int = 80, budget: int = 40) -> None:
+        self._mounted = setting.mounted
         self._shortlist = shortlist
         self._budget = budget
         self.index([])
 
     def index(self, items: Sequence[IndexItem]) -> None:
         """Remembers ``items`` in place of whatever was remembered before."""
-        contents: dict[str, tuple[str, IntArray]] = {}
-        for item in items:
+        contents: dict[str, tuple[int, IntArray]] = {}
+        for place, item in enumerate(items):
             functors, _, _ = encode_stored(self._mounted, item.term_ids)
-            contents[self.case_id(functors)] = (item.key, functors)
+            if len(functors):
+                contents[self.case_id(functors)] = (place, functors)
         self._ids = sorted(contents)
-        self._keys = [contents[i][0] for i in self._ids]
+        self._places = [contents[i][0] for i in self._ids]
+        self._keys = [items[place].key for place in self._places]
         batch = CaseBatch.from_functors(self._ids, [contents[i][1] for i in self._ids])
         self._index = Index.build(batch, self._mounted, Dials.adapter_v1())
         near = self._index.near
@@ -75,21 +82,43 @@ class AdapterV1:
         for functor in np.flatnonzero(np.bincount(batch.functors, minlength=size)):
             covered[near.ancestors[near.ptr[functor] : near.ptr[functor + 1]]] = True
         self._costs = np.where(covered, self._index.costs, _UNSEEN_COST)
-        self._features = [self._feature_counts(batch.functors_of(i)) for i in range(len(batch))]
+        self._case_ptr, self._case_of, self._case_count = _inverted(near, batch)
 
     def case_id(self, functors: IntArray) -> str:
         """Returns the content hash that the published package orders equal scores by."""
         texts = sorted(f"({t.replace(':', '_')} subject)" for t in (self._mounted.ontology.ids[f] for f in functors))
         return blake3("\n".join(texts).encode()).hexdigest()
 
+    def rank(self, queries: Sequence[Query], k: int) -> Ranking:
+        """Returns the best ``k`` items of every query in its own order, by normalised score, then by content hash.
+
+        Confidence is as published: the raw score of the first hit over the greatest one returned. Ties beyond the last
+        place are not known, since cases beyond the budget were never scored.
+
+        Raises:
+            QueryError: ``k`` is not a whole number above 0.
+        """
+        check_k(k)
+        items, scores = np.full((len(queries), k), -1, np.int64), np.full((len(queries), k), np.nan)
+        confidence, novelty = np.full(len(queries), np.nan), np.ones(len(queries))
+        for row, query in enumerate(queries):
+            found = self.ranking(encode_query_as_given(self._mounted, query), k)
+            items[row, : len(found)] = [self._places[f.number] for f in found]
+            scores[row, : len(found)] = [f.normalised for f in found]
+            if found:
+                confidence[row] = _confidence(found)[0]
+                novelty[row] = 1.0 - found[0].normalised
+        return Ranking(items, scores, np.full(len(queries), -1, np.int64), confidence, novelty)
+
     def retrieve(self, query: Query, k: int) -> list[Retrieved]:
-        """Returns at most ``k`` hits in its own order; score is the raw score, confidence as published."""
-        found = self.ranking(encode_query_as_given(self._mounted, query), k)
-        top = max((f.score for f in found), default=0.0)
-        return [
-            Retrieved(self._keys[f.number], f.score, f.score / top if top else 0.0, rank)
-            for rank, f in enumerate(found, 1)
-        ]
+        """Returns at most ``k`` hits in its own order; scores are normalised, confidence as published.
+
+        Raises:
+            QueryError: ``k`` is not a whole number above 0.
+        """
+        found = self.ranking(encode_query_as_given(self._mounted, query), check_k(k))
+        sure = _confidence(found)
+        return [Retrieved(self._keys[f.number], f.normalised, sure[i], i + 1) for i, f in enumerate(found)]
 
     def novelty(self, query: Query) -> float:
         """Returns one minus the best normalised score; the published pool is not reproduced here."""
@@ -100,7 +129,7 @@ class AdapterV1:
         """Returns the hits with raw and normalised scores."""
         own = self.self_score(functors)
         scored: list[_Scored] = []
-        for bound, number in self._candidates(functors)[: max(self._shortlist, 1)]:
+        for bound, number in self._candidates(functors):
             if len(scored) >= self._budget:
                 break
             kth = sorted((s.normalised for s in scored), reverse=True)[k - 1] if len(scored) >= k else None
@@ -149,27 +178,41 @@ class AdapterV1:
                 taken.append((int(row), int(column)))
         return taken
 
-    def _feature_counts(self, functors: IntArray) -> dict[int, int]:
-        near = self._index.near
-        counts: dict[int, int] = {}
-        for functor in functors.tolist():
-            for feature in near.ancestors[near.ptr[functor] : near.ptr[functor + 1]].tolist():
-                counts[feature] = counts.get(feature, 0) + 1
-        return counts
-
     def _candidates(self, functors: IntArray) -> list[tuple[float, int]]:
-        asked, own = self._feature_counts(functors), set(functors.tolist())
-        found = []
-        for number, has in enumerate(self._features):
-            shared = asked.keys() & has.keys()
-            if shared:
-                common = sum(self._costs[f] * min(asked[f], has[f]) for f in sorted(shared))
-                same = len(own & set(self._index.cases.functors_of(number).tolist()))
-                found.append((_BOUND_FACTOR * (common + same), number))
-        if len(found) < min(self._shortlist, len(self._ids)):
-            met = {number for _, number in found}
-            found += [(0.0, number) for number in range(len(self._ids)) if number not in met]
-        return sorted(found, key=lambda c: (-c[0], self._ids[c[1]]))
+        near, size = self._index.near, len(self._ids)
+        asked = np.bincount(
+            near.ancestors[expand(near.ptr, functors)[1]], minlength=len(self._mounted.lattice)
+        )  # how many terms of the query each feature covers
+        common, shares = np.zeros(size), np.zeros(size, np.bool_)
+        for feature in np.flatnonzero(asked).tolist():
+            span = slice(self._case_ptr[feature], self._case_ptr[feature + 1])
+            cases = self._case_of[span]
+            common[cases] += self._costs[feature] * np.minimum(asked[feature], self._case_count[span])
+            shares[cases] = True
+        stored = self._index.cases
+        same = np.add.reduceat(np.append(np.isin(stored.functors, functors), [False]), stored.ptr[:-1]) if size else 0
+        bounds = np.where(shares, _BOUND_FACTOR * (common + same), 0.0)
+        able = np.flatnonzero(shares)
+        if len(able) < min(self._shortlist, size):
+            able = np.arange(size)
+        order = able[np.argsort(-bounds[able], kind="stable")]  # cases are numbered in the order of their content hash
+        return [(float(bounds[case]), case) for case in order[: max(self._shortlist, 1)].tolist()]
+
+
+def _inverted(near: HopTable, batch: CaseBatch) -> tuple[LongArray, LongArray, LongArray]:
+    """Returns for each feature, a functor or what is near above it, the cases that have it and how often (CSR)."""
+    statement, at = expand(near.ptr, batch.functors)
+    owner = np.repeat(np.arange(len(batch)), np.diff(batch.ptr))[statement]
+    feature_and_case, count = np.unique(
+        near.ancestors[at].astype(np.int64) * max(len(batch), 1) + owner, return_counts=True
+    )
+    feature, case = np.divmod(feature_and_case, max(len(batch), 1))
+    return pointers(feature, len(near.ptr) - 1), case, count
+
+
+def _confidence(found: list[_Scored]) -> list[float]:
+    top = max((f.score for f in found), default=0.0)
+    return [f.score / top if top else 0.0 for f in found]
 
 
 def encode_query_as_given(mounted: Mounted, query: Query) -> IntArray:

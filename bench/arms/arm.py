@@ -1,22 +1,22 @@
 """What an arm of the bench is: a memory that also answers many queries at once, as arrays.
 
 An arm is built on a ``Setting`` and sees items and queries; a right answer is in neither. Whoever has only the Memory
-protocol is asked query by query (``one_by_one``).
+protocol is asked query by query (``OneByOne``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from ...memory import Memory, Query
+from ...memory import IndexItem, Memory, Query, Retrieved
 from ...ontologies.mount import Mounted
 
-__all__ = ["Arm", "Ranking", "Setting", "one_by_one"]
+__all__ = ["Arm", "OneByOne", "Ranking", "Setting", "one_by_one"]
 
 LongArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -30,11 +30,14 @@ class Setting:
         mounted: the ontology of all term ids.
         domain: name of the domain, for arms that have settings for each.
         seed: what all that is drawn depends on.
+        models: names of models or folders that hold them, by what they do (``embedding``, ``reranker``); an arm has its
+            own for what is not named.
     """
 
     mounted: Mounted
     domain: str = ""
     seed: int = 0
+    models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,11 @@ class Ranking:
 
 @runtime_checkable
 class Arm(Memory, Protocol):
-    """A memory that ranks many queries at once; ``retrieve`` gives the same hits one query at a time."""
+    """A memory that ranks many queries at once; ``retrieve`` gives the same hits one query at a time.
+
+    Items of equal score stand in the order of their keys, by code point. An arm that is never sure of anything, or that
+    never finds anything new, says so with NaN as ``confidence`` or as ``novelty``; it does not make a number up.
+    """
 
     def rank(self, queries: Sequence[Query], k: int) -> Ranking:
         """Returns the best ``k`` items of every query.
@@ -69,6 +76,36 @@ class Arm(Memory, Protocol):
         Determinism: the same for any cut of the queries into batches, any number of threads and any hash seed.
         """
         ...
+
+
+class OneByOne:
+    """A memory that cannot rank many queries at once, as an arm that asks it query by query.
+
+    Args:
+        memory: any memory.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._keys: tuple[str, ...] = ()
+        self.name = memory.name
+
+    def index(self, items: Sequence[IndexItem]) -> None:
+        """Remembers ``items`` in place of whatever was remembered before."""
+        self._memory.index(items)
+        self._keys = tuple(item.key for item in items)
+
+    def retrieve(self, query: Query, k: int) -> list[Retrieved]:
+        """Returns what the memory returns."""
+        return self._memory.retrieve(query, k)
+
+    def novelty(self, query: Query) -> float:
+        """Returns what the memory returns."""
+        return self._memory.novelty(query)
+
+    def rank(self, queries: Sequence[Query], k: int) -> Ranking:
+        """Returns the best ``k`` items of every query."""
+        return one_by_one(self._memory, self._keys, queries, k)
 
 
 def one_by_one(memory: Memory, keys: Sequence[str], queries: Sequence[Query], k: int) -> Ranking:

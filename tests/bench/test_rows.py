@@ -117,7 +117,7 @@ def test_a_cut_or_foreign_file_of_rows_is_refused(tmp_path):
 
 
 def row(question, first, *, tied=1, known=True, cluster="", confidence=np.nan, novelty=np.nan):
-    return Row(question, cluster or question, "", known, "strict", first, tied, 1, False, confidence, novelty)
+    return Row(question, cluster or question, "", known, "strict", first, tied, 1, False, np.nan, confidence, novelty)
 
 
 def test_figures_are_those_of_the_answerable_questions():
@@ -189,7 +189,8 @@ def test_printed_differences_are_those_of_the_printed_means():
         "corrected_p": 0.0002, "delta": 0.2, "wins": 3, "ties": 1, "losses": 2, "difference": 0.3331,
     }  # fmt: skip
     table = {
-        "task": "toy/plain", "words": "a toy", "items": 3, "counts": {}, "seeds": [0], "parts": [], "unavailable": {},
+        "task": "toy/plain", "words": "a toy", "items": 3, "counts": {}, "seeds": [0], "parts": [],
+        "unavailable": {}, "arm_counts": {},
         "rules_missing": [],
         "families": [
             {"rule": "strict", "slice": "", "measures": ["top1"], "strongest": {"top1": "them"},

@@ -25,8 +25,9 @@ ITEMS = [
 def adapter_v1(mounted: Mounted) -> Memory:
     pytest.importorskip("blake3", reason="blake3 is not installed (bench extra)")
     from sma_gpu.bench.arms.adapter_v1 import AdapterV1
+    from sma_gpu.bench.arms.arm import Setting
 
-    return AdapterV1(mounted)
+    return AdapterV1(Setting(mounted))
 
 
 LASTING: dict[str, type[SmaMemory]] = {"structural": SmaMemory}  # any class that is a LastingMemory
