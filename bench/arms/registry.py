@@ -99,7 +99,13 @@ ARMS = (
     ),
     Entry(
         "evidence", f"{_BELOW}structural:Evidence",
-        "this engine by frequencies, sizes of cases and background rates, every case certified", kind="ours",
+        "this engine by frequencies, sizes of cases and background rates, the domain's own dials, every case certified",
+        kind="ours",
+    ),
+    Entry(
+        "evidence-drawn", f"{_BELOW}structural:EvidenceDrawn",
+        "the same, scale and power tuned on queries drawn from stored cases (other seeds of the published protocol)",
+        kind="ours",
     ),
     Entry(
         "structural-sized", f"{_BELOW}structural:Sized",

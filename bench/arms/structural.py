@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ...cases import CaseBatch, encode_query
 from ...memory import IndexItem, Query, Retrieved, SmaMemory
+from ...ontologies.manifest import manifests
 from ...ops import choose
 from ...retrieval import Index, check_k
 from ...retrieval.mappings import map_block
@@ -117,10 +118,23 @@ class AdapterV1AllCases(Structural):
 
 
 class Evidence(Structural):
-    """Every case by its best mapping under the scorer ``evidence``: frequencies, sizes of cases, rates anywhere."""
+    """Every case by its best mapping under the scorer ``evidence``: frequencies, sizes of cases, rates anywhere.
+
+    Its dials are those of the domain, as whoever asks the domain gets them.
+    """
 
     name = "evidence"
-    dials = Dials.evidence()
+
+    def __init__(self, setting: Setting) -> None:
+        of_domain = manifests().get(setting.domain)
+        super().__init__(setting, Dials.from_mapping(of_domain.dials) if of_domain else Dials.evidence())
+
+
+class EvidenceDrawn(Structural):
+    """The same for queries that are drawn from the stored cases themselves, whatever their frequencies."""
+
+    name = "evidence-drawn"
+    dials = Dials("evidence(64,0.9)", rho=0.5)
 
 
 class Sized(Structural):

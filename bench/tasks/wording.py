@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from ...memory import IndexItem, Query
 from ...ontologies.domains import Domain, term_name
 
-__all__ = ["Wording", "counted", "frequencies_of"]
+__all__ = ["Wording", "counted"]
 
 
 class Wording:
@@ -53,7 +52,8 @@ class Wording:
         records = self._domain.records
         ptr, terms = (array.tolist() for array in records.phenotypes(excluded=False))
         no_ptr, no_terms = (array.tolist() for array in records.phenotypes(excluded=True))
-        share = frequencies_of(self._domain).tolist()
+        told = records.phenotype_frequencies()
+        share = np.zeros(len(terms)) if told is None else np.nan_to_num(told)
         left_out = {self._resolve(term) for term in unsaid}
         ids = self._domain.mounted.ontology.ids
         found = []
@@ -63,7 +63,9 @@ class Wording:
             if len(present) < least:
                 self.counts[f"records with fewer than {least} terms" if least > 1 else "records without terms"] += 1
                 continue
-            known = {ids[t]: s for t, s in zip(terms[here], share[here], strict=True) if s > 0 and t not in left_out}
+            known = {
+                ids[t]: s for t, s in zip(terms[here], share[here].tolist(), strict=True) if s > 0 and t not in left_out
+            }
             found.append(
                 IndexItem(
                     key=records.keys[at],
@@ -104,14 +106,6 @@ class Wording:
             else:
                 found.add(term)
         return found
-
-
-def frequencies_of(domain: Domain) -> npt.NDArray[np.float64]:
-    """Returns the share of each term of ``records.phenotypes``, the middle of its range; 0 where none is stated."""
-    records = domain.records
-    wanted = (records.aspect == 0) & ~records.excluded
-    share: npt.NDArray[np.float64] = np.nan_to_num((records.low[wanted] + records.high[wanted]) / 2)
-    return share
 
 
 def counted(*tallies: Mapping[str, int]) -> dict[str, int]:

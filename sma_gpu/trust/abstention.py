@@ -44,18 +44,18 @@ def why_abstain(index: Index, query: EncodedQuery) -> Abstention | None:
         return Abstention("unusable", "nothing usable: none of the terms given as present can be used")
     if not len(index):
         return Abstention("no-cases", "no cases: the index holds nothing to compare with")
-    if not index.self_score(query.present) or _only_roots(index, query):
+    if not index.self_score(query.present) or _all_hold_everywhere(index, query):
         return _NO_INFORMATION
     return None
 
 
-def _only_roots(index: Index, query: EncodedQuery) -> bool:
-    """Returns whether all terms are roots with terms below them that hold for every case.
+def _all_hold_everywhere(index: Index, query: EncodedQuery) -> bool:
+    """Returns whether all terms hold for every case, and each for some of them only through a narrower one.
 
-    Some scorers give such a term a worth, but it tells no case from another.
+    Some scorers give such a term, the root above all, a worth, but it tells no case from another. Of a term that every
+    case states itself the scorer decides, which may know how often it holds where.
     """
-    lattice = index.mounted.lattice
-    if (lattice.parent_ptr[query.present + 1] > lattice.parent_ptr[query.present]).any():
+    if not (index.holders[query.present] == len(index)).all():
         return False
-    has_children = np.bincount(lattice.parents, minlength=len(lattice))[query.present] > 0
-    return bool(has_children.all() and (index.holders[query.present] == len(index)).all())
+    stated = (np.count_nonzero(index.cases.functors == functor) for functor in query.present)
+    return all(count < len(index) for count in stated)

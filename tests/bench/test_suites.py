@@ -28,7 +28,9 @@ def test_a_suite_names_what_exists_and_each_thing_once(name: str) -> None:
     assert of.words and of.tables
     assert len(set(of.arms)) == len(of.arms)
     assert len({table.task for table in of.tables}) == len(of.tables)
-    assert set(of.slow) <= set(of.others)  # what a quick run confirms, it confirms against every control
+    # A quick run confirms nothing by itself against arms that encode sentences: it says that it left them out.
+    encoders = {"dense-text", "dense-terms", "hybrid-rrf", "hybrid-reranked", "phrase-graph-synonyms"}
+    assert set(of.slow) <= {*of.others, *encoders}
     for arm in of.arms:
         assert find(arm).name == arm
         assert ":" not in arm

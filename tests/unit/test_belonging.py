@@ -28,9 +28,11 @@ def test_the_catalog_is_complete_and_its_patterns_are_told_apart() -> None:
         assert re.fullmatch("[a-z]+", name)
         assert entry.title and entry.ontology.licence
         assert entry.ontology.address.startswith("https://")
-        assert entry.ontology.address.rsplit(".", 1)[-1] in {"obo", "owl", "json", "ttl"}
+        if not entry.ontology.is_page:
+            assert entry.ontology.address.rsplit(".", 1)[-1] in {"obo", "owl", "json", "ttl"}
         assert entry.ontology.scope == name
         re.compile(entry.ontology.id_pattern)
+    assert [name for name, entry in catalog().items() if entry.ontology.is_page] == ["fibo"]
     prefixes = [entry.ontology.prefix for entry in catalog().values() if entry.ontology.prefix]
     assert len(set(prefixes)) == len(prefixes)
     assert not set(prefixes) & {manifest.ontology.prefix for manifest in manifests().values()}

@@ -107,7 +107,7 @@ def test_names_are_taken_exactly_and_in_any_case(domain: str, capsys: pytest.Cap
 
 
 def test_explain_and_compare_in_words(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", domain, "OMIM:990004", *LONG]) == 0
+    assert main(["explain", domain, "OMIM:990004", *LONG, "--dials", "ic"]) == 0
     out = capsys.readouterr().out
     assert "OMIM:990004 Eye disease: rank 3" in out
     assert "the query has HP:9910110 Spider fingers, which the disease excludes as HP:9910000" in out

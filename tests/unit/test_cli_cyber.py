@@ -65,7 +65,7 @@ def test_ids_are_taken_as_written_with_a_hint(domain: str, capsys: pytest.Captur
 
 
 def test_a_tactic_is_left_out_of_a_query_with_the_reason(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["query", domain, "TA9001", "T9100.001", "--exclude", "TA9001", "--json"]) == 0
+    assert main(["query", domain, "TA9001", "T9100.001", "--exclude", "TA9001", "--dials", "ic", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [t["term"] for t in answer["query"]["used"]] == ["T9100.001"]
     left_out = answer["query"]["left_out"]

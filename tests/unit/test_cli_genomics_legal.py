@@ -37,7 +37,7 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def test_genes_are_ranked_by_their_terms_and_the_sample_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = asked(capsys, "query", "genomics", "GO:0031720", "GO:0005833")
+    answer = asked(capsys, "query", "genomics", "GO:0031720", "GO:0005833", "--dials", "ic")
     assert [hit["name"] for hit in answer["hits"][:2]] == ["HBB", "HBA1"]
     first = answer["hits"][0]
     assert first["key"] == "UniProtKB:P68871"

@@ -44,7 +44,7 @@ def test_the_index_of_a_domain_is_described_with_its_lists(folder: str) -> None:
     assert medicine["index"] == {
         "cases": 6,
         "set_aside": 1,
-        "form": "folded",
+        "form": "postings",
         "list_bytes": lists.list_bytes,
         "table_bytes": lists.table_bytes,
         "kept_bytes": lists.kept_bytes,
@@ -52,7 +52,7 @@ def test_the_index_of_a_domain_is_described_with_its_lists(folder: str) -> None:
     }
     assert lists.list_bytes > 0
     text = doctor_text(report)
-    assert "6 cases, 1 set aside; lists folded" in text
+    assert "6 cases, 1 set aside; lists postings" in text
     assert "--where   source, date, reference, evidence, frequency, inheritance" in text
     others = [domain for domain in report["domains"] if domain["name"] != "medicine" and not domain["records"]]
     assert all(domain["index"] is None for domain in others)

@@ -48,6 +48,7 @@ def test_best_hit_with_its_account(engine: Engine) -> None:
         "date": ["2026-01-01"],
         "reference": ["PMID:990"],
         "evidence": ["PCS"],
+        "frequency": ["3/7"],
         "inheritance": ["HP:9940000"],
     }
     assert answer["names"]["HP:9940000"] == "Toy inheritance"

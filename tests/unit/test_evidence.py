@@ -247,7 +247,7 @@ def test_the_command_line_has_it_as_a_preset(domain: str, capsys: pytest.Capture
     assert main(["compare", domain, "OMIM:990001", "ORPHA:990003", "--dials", "evidence"]) == 0
     assert "shared" in capsys.readouterr().out
     assert main(["query", domain, *LONG, "--dials", "evidenc"]) == 2
-    assert "Give default, evidence, adapter-v1" in capsys.readouterr().err
+    assert "Give default, ic, evidence, adapter-v1" in capsys.readouterr().err
 
 
 def test_a_batch_answers_as_each_query_alone(domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

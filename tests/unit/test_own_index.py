@@ -113,7 +113,7 @@ def test_the_saved_index_is_used_and_only_under_its_own_dials(sources: Path, tmp
     assert open_own_index(str(tmp_path / "own"), Dials()).index is None
     folder = str(tmp_path / "own")
     assert open_engine(folder).query(LONG) == open_engine(str(sources), mine).query(LONG)
-    assert open_engine(folder, Dials()).query(LONG) == open_engine(str(sources)).query(LONG)
+    assert open_engine(folder, Dials()).query(LONG) == open_engine(str(sources), Dials()).query(LONG)
 
 
 def test_the_manifest_says_what_it_is(own: Path, sources: Path) -> None:

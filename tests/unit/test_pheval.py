@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import toy
 
-from sma_gpu import open_engine
+from sma_gpu import Dials, open_engine
 from sma_gpu.answers import pheval_runner
 from sma_gpu.answers.pheval import DISEASE_COLUMNS, GENE_COLUMNS, pheval_text, result_stems, write_pheval
 from sma_gpu.answers.pheval_runner import rank_corpus, read_options
@@ -74,7 +74,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_diseases(folder: Path) -> None:
-    answer = open_engine(str(folder)).query(LONG, k=4)
+    answer = open_engine(str(folder), Dials()).query(LONG, k=4)
     text = pheval_text(answer)
     assert text.split("\n")[0].split("\t") == list(DISEASE_COLUMNS)
     for row, hit in zip(rows(text), answer["hits"], strict=True):

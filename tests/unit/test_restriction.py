@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import toy
 
-from sma_gpu import CaseBatch, Engine, open_engine
+from sma_gpu import CaseBatch, Dials, Engine, open_engine
 from sma_gpu.answers.batch import write_batch
 from sma_gpu.cli import main
 from sma_gpu.errors import FingerprintMismatch, QueryError, UnknownKey
@@ -85,9 +85,9 @@ def test_a_mask_of_conditions_serves_batches_as_arrays(engine: Engine) -> None:
     assert engine.where().all()
 
 
-def test_all_restrictions_hold_together(engine: Engine) -> None:
+def test_all_restrictions_hold_together(engine: Engine, folder: str) -> None:
     named = ["OMIM:990001", "OMIM:990004", "OMIM:990005", "OMIM:990004"]
-    answer = valid(engine.like("OMIM:990001", k=9, among=named, where="source=OMIM"))
+    answer = valid(open_engine(folder, Dials()).like("OMIM:990001", k=9, among=named, where="source=OMIM"))
     assert [hit["key"] for hit in answer["hits"]] == ["OMIM:990004", "OMIM:990005"]
     assert answer["restriction"] == {
         "among": 3,
@@ -124,7 +124,7 @@ def test_a_case_outside_the_restriction_has_no_rank(engine: Engine) -> None:
 
 
 def test_conditions_that_cannot_be_put_are_refused(engine: Engine) -> None:
-    with pytest.raises(QueryError, match="There are: source, date, reference, evidence, inheritance"):
+    with pytest.raises(QueryError, match="There are: source, date, reference, evidence, frequency, inheritance"):
         engine.query(LONG, where="author=me")
     with pytest.raises(QueryError, match="compared with a date"):
         engine.explain("OMIM:990001", LONG, where=["source=OMIM", "date<then"])
@@ -147,7 +147,7 @@ def test_the_command_line_ranks_some(folder: str, tmp_path: Path, capsys: pytest
         assert main([*verb, "--where", "when<2015"]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert "There are: source, date, reference, evidence, inheritance." in err or "JSON" in err
+        assert "There are: source, date, reference, evidence, frequency, inheritance." in err or "JSON" in err
     assert main(["query", folder, *LONG, "--where", "source~OMIM"]) == 2
     assert "= != < <= > >=" in capsys.readouterr().err
 
