@@ -63,7 +63,7 @@ bench-structure:
 
 # A suite whose files are not here (exit 3) keeps the report that it has. Rows are kept: a run that was stopped goes on.
 RIVALS := $(PYTHON) .ci/venv.py hpo,cyber,bench,peers,cpu --
-SUITES := attack filings genomics ladder patents patients published ssb
+SUITES := attack filings genomics ladder leak-free patents patients published ssb
 FULL ?=
 KIND := $(if $(FULL),,-quick)
 results:
