@@ -6,6 +6,7 @@ row at a time (products of sparse rows), or over numbers whose sum is exact. So 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,7 @@ NO_HIT = -np.inf
 _CELLS = 1 << 23  # scores held at a time; changes memory, never a score
 
 
-class MatrixArm:
+class MatrixArm(ABC):
     """An arm that gives every item a score; ``fill`` and ``scores`` make it one.
 
     Args:
@@ -50,13 +51,13 @@ class MatrixArm:
         self.held = Held.of(self.setting.mounted, items)
         self.fill(self.held)
 
+    @abstractmethod
     def fill(self, held: Held) -> None:
         """Prepares what scores are made of; ``held`` stays at hand as ``self.held``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scores(self, asked: Asked) -> FloatArray:
         """Returns the score of every item, float64 ``[B, N]``, items in key order; ``NO_HIT`` for one that is none."""
-        raise NotImplementedError
 
     def askable(self, asked: Asked) -> npt.NDArray[np.bool_]:
         """Returns which queries can be compared with anything, bool ``[B]``; the others get no hit."""
