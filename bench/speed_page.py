@@ -62,7 +62,7 @@ _ARMS = """
   for some starts compilers and makes lists. Making the MiniLM vectors is in neither. *MB*: peak of the whole process,
   imports and the workload included.
 - *top 1, 5, 10*: share of queries whose own case is among so many hits. W1 is made up by a recipe that suits matching
-  term by term; the case reports are not. Default dials, tuned for neither.
+  term by term; the case reports are not. The default dials of the library (`ic`), tuned for neither.
 
 Peers come with `pip install 'sma_gpu[peers]'`, and hpo3 into a folder of its own (`--hpo3 DIR`), since its module has
 the name of another's.
