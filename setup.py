@@ -74,6 +74,7 @@ EXTRAS = {
         "ruff>=0.9",
         "safetensors>=0.5",
         "setuptools>=77",
+        "statsmodels>=0.14",
         "types-PyYAML>=6.0",
         "types-jsonschema>=4.21",
         "types-tqdm>=4.66",
