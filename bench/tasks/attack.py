@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -84,6 +84,12 @@ def _task(request: Request, rows: Sequence[Row], domain: Domain, wording: Wordin
         questions.append(Question(row["id"], query, gold, cluster=" ".join(gold), slices=slices))
     if not questions:
         raise _none(request, "one of a group that is stored")
+    return _made(request, domain, items, questions, wording)
+
+
+def _made(
+    request: Request, domain: Domain, items: Iterable[IndexItem], questions: Iterable[Question], wording: Wording
+) -> Task:
     return Task(
         name=request.name,
         words=request.words,
@@ -128,14 +134,7 @@ def _make_flows(request: Request, *, ordered: bool) -> Task:
             questions.append(Question(item.key, query, gold, cluster=cluster, without=(item.key,)))
     if not questions:
         raise _none(request, "two attacks of one actor with their sequence")
-    return Task(
-        name=request.name,
-        words=request.words,
-        setting=Setting(domain.mounted, "cyber", request.seed),
-        items=tuple(items),
-        questions=tuple(questions),
-        counts=counted(wording.counts),
-    )
+    return _made(request, domain, items, questions, wording)
 
 
 def _in_order(key: str, sequence: Sequence[str]) -> Case:
