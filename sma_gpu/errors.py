@@ -10,6 +10,7 @@ __all__ = [
     "ArityMismatch",
     "ArtifactError",
     "BackendUnavailable",
+    "CalibrationError",
     "CapacityError",
     "CaseError",
     "ChecksumMismatch",
@@ -102,6 +103,10 @@ class DialError(SmaError, ValueError):
 
 class QueryError(SmaError, ValueError):
     """A query is wrongly put: k below 1, an ambiguous name, a malformed record."""
+
+
+class CalibrationError(SmaError, ValueError):
+    """Solved cases from which no confidence can be calibrated, or a calibration that does not fit what is asked."""
 
 
 class UnknownKey(SmaError, KeyError):

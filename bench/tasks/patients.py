@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from ...errors import DataMissing
 from ...memory import IndexItem
 from ...ontologies.companions import companion
 from ...ontologies.domains import Domain
 from ...ontologies.locate import Candidate
 from ...ontologies.records.branches import aspects_by_branch
+from ...ontologies.records.citations import cited
 from ...ontologies.records.equivalents import read_equivalents
 from ...ontologies.records.genes import read_genes
 from ..arms.arm import Setting
@@ -24,29 +23,13 @@ from .evaluations import Shape
 from .task import Question, Task
 from .wording import Wording, counted
 
-__all__ = ["ENTRIES", "MERGED", "OMIM", "cited", "gene_table"]
+__all__ = ["ENTRIES", "MERGED", "OMIM", "gene_table"]
 
 MERGED, OMIM = "merged", "omim"
 
 _STORE = Shape("case reports", "medicine", ("id", "pmid", "disease_id"), ("observed", "excluded"), ("corpus",))
 _CORPORA = Shape("case corpora", "medicine", ("id", "corpus"), ("observed", "excluded"))
 _CURATED = Shape("curated gene-disease entries", "medicine", ("id", "gene", "disease_id"), ("observed",), ("pmid",))
-
-
-def cited(domain: Domain) -> set[tuple[str, str]]:
-    """Returns the pairs of disease and publication (``PMID:...``) that the annotations cite."""
-    records, column = domain.records, domain.records.evidence["reference"]
-    of_annotation = np.repeat(np.arange(len(records)), np.diff(records.ptr))
-    of_row = np.repeat(of_annotation, np.diff(records.row_ptr))
-    record, code = np.divmod(np.unique(of_row * len(column.texts) + column.codes), max(len(column.texts), 1))
-    publications = [
-        [one.strip() for one in text.split(";") if one.strip().startswith("PMID:")] for text in column.texts
-    ]
-    return {
-        (records.keys[at], publication)
-        for at, text in zip(record.tolist(), code.tolist(), strict=True)
-        for publication in publications[text]
-    }
 
 
 def gene_table(domain: Domain) -> dict[str, tuple[str, ...]]:
@@ -99,7 +82,7 @@ def _make(request: Request, *, choice: _Choice) -> Task:
     wording = Wording(domain, lambda term: branch is None or branch[term] == 0)
     items = wording.items()
     known = {item.key for item in items}
-    leaks = cited(domain)
+    leaks = cited(domain.records)
     genes = gene_table(domain) if choice.by_gene else {}
     questions = []
     for row in rows:

@@ -18,8 +18,11 @@ class PatientRecord:
         id: key of the record.
         observed: ids of the signs that were seen.
         excluded: ids of the signs that were looked for and ruled out.
-        labels: recorded diagnoses, each once. They are for comparison with an answer, never a part of the query.
+        labels: recorded diagnoses, each once: those of a phenopacket, or ``gold`` of a line. They are for comparison
+            with an answer, never a part of the query.
         ruled_out: diseases recorded as excluded, each once.
+        solved: the record says what is right. With no labels, that is to be none of the entities there are.
+        publications: where the record was published, ids such as ``PMID:20301510``, each once.
         where: file, with line or path inside it.
         notes: what the reader noticed.
     """
@@ -29,6 +32,8 @@ class PatientRecord:
     excluded: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     ruled_out: tuple[str, ...] = ()
+    solved: bool = False
+    publications: tuple[str, ...] = ()
     where: str = ""
     notes: tuple[Entry, ...] = ()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import QueryError, SmaError
 from ..report import LoadReport
+from .citations import publication_id
 from .patient_model import BadRecord, PatientInput, PatientRecord
 from .phenopacket import has_features, is_message, looks_like_phenopacket, patient_from_phenopacket
 from .structured import as_text, bare_id, parse_json, parse_text, shown
@@ -189,7 +190,12 @@ def _patient(value: Any, where: str) -> PatientRecord:
     report = LoadReport(where)
     key = bare_id(key, "id", report)
     observed, excluded = (_terms(value, field, where, report) for field in _SIGNS)
-    return PatientRecord(key, observed, excluded, where=where, notes=tuple(report))
+    gold = _gold(value, report)
+    published = _publications(value, report)
+    return PatientRecord(
+        key, observed, excluded, gold or (), solved=gold is not None, publications=published, where=where,
+        notes=tuple(report),
+    )  # fmt: skip
 
 
 def _terms(value: dict[str, Any], field: str, where: str, report: LoadReport) -> tuple[str, ...]:
@@ -209,6 +215,29 @@ def _terms(value: dict[str, Any], field: str, where: str, report: LoadReport) ->
         else:
             report.warn("empty-id", f"{place} is empty; it is left out", where=place)
     return tuple(terms)
+
+
+def _gold(value: dict[str, Any], report: LoadReport) -> tuple[str, ...] | None:
+    """The keys that are right; None where the record does not say. Queries do without them, so faults are warnings."""
+    found = value.get("gold")
+    if found is None:
+        return None
+    if isinstance(found, str):
+        report.note("gold", "gold is one text instead of a list; it is taken as one key", where="gold")
+        found = [found]
+    if not isinstance(found, list) or not all(isinstance(item, str) and item.strip() for item in found):
+        report.warn("gold", f"gold is {shown(found)}, no list of keys; what is right is not known", where="gold")
+        return None
+    return tuple(dict.fromkeys(bare_id(item, "gold", report) for item in found))
+
+
+def _publications(value: dict[str, Any], report: LoadReport) -> tuple[str, ...]:
+    found = value.get("publications", [])
+    listed = [found] if isinstance(found, str) else found
+    ids = [publication_id(item) if isinstance(item, str) else "" for item in listed] if isinstance(listed, list) else []
+    if not isinstance(listed, list) or not all(ids):
+        report.warn("publications", f"publications is {shown(found)}, no list of ids like PMID:1", where="publications")
+    return tuple(dict.fromkeys(text for text in ids if text))
 
 
 def _readable_id(value: object) -> str | None:

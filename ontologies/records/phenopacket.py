@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import QueryError
 from ..report import LoadReport
 from ..source import SourceLike, read_source
+from .citations import publication_id
 from .patient_model import PatientRecord
 from .structured import as_text, bare_id, parse_text, shown
 
@@ -114,7 +115,8 @@ def patient_from_phenopacket(value: Any, where: str) -> PatientRecord:
     key = bare_id(key, "id", report)
     observed, excluded = _features(value, where, report)
     labels, ruled_out = _diseases(value, where, report)
-    return PatientRecord(key, observed, excluded, labels, ruled_out, where, tuple(report))
+    published = _publications(value, where)
+    return PatientRecord(key, observed, excluded, labels, ruled_out, bool(labels), published, where, tuple(report))
 
 
 def _features(value: dict[str, Any], where: str, report: LoadReport) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -154,6 +156,17 @@ def _diseases(value: dict[str, Any], where: str, report: LoadReport) -> tuple[tu
     for term in sorted(labels.keys() & ruled_out.keys()):
         report.warn("label-conflict", f"{term} is recorded both as a diagnosis and as ruled out", ids=[term])
     return tuple(labels), tuple(ruled_out)
+
+
+def _publications(value: dict[str, Any], where: str) -> tuple[str, ...]:
+    """The publications among the external references; others, such as web pages, are none."""
+    meta = _get(value, "metaData", where)
+    if not isinstance(meta, dict):
+        return ()
+    listed = _get(meta, "externalReferences", where)
+    ids = [item.get("id") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    found = (publication_id(text) for text in ids if isinstance(text, str))
+    return tuple(dict.fromkeys(text for text in found if text))
 
 
 def _missing(what: str, field: str, term: str | None) -> tuple[str, str]:

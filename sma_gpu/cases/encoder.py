@@ -19,7 +19,10 @@ from ..ontologies.mount import Mounted
 from ..ontologies.ontology import Resolution
 from ..ontologies.search import nearest_ids
 
-__all__ = ["Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored", "id_list"]
+__all__ = ["ENCODER_VERSION", "Changed", "EncodedQuery", "LeftOut", "encode_query", "encode_stored", "id_list"]
+
+ENCODER_VERSION = 1
+"""Raised by one whenever the same ids over the same ontology become another query; sentences alone do not count."""
 
 IntArray = npt.NDArray[np.int32]
 _BETWEEN = re.compile(r"[\s,;]+")

@@ -11,7 +11,6 @@ from ..cases import CaseBatch
 from ..errors import CaseError
 from ..lattice import Lattice
 from ..scoring import Dials, Kinds, evidence
-from ..scoring.dials import EVIDENCE
 from .self_scores import own_values
 
 __all__ = ["WeighedQueries", "stated_alone", "weighed_cases"]
@@ -35,7 +34,7 @@ def weighed_cases(cases: CaseBatch, lattice: Lattice, dials: Dials) -> tuple[Kin
         )
     ptr, functors = cases.ptr, cases.functors
     told = evidence.spread(lattice, ptr, functors, cases.frequencies)
-    strong = evidence.strengths(ptr, told.share, evidence.shares(ptr, cases.frequencies), dials.weighing or EVIDENCE)
+    strong = evidence.strengths(ptr, told.share, evidence.shares(ptr, cases.frequencies), dials)
     kinds, kind = Kinds.of_flat(functors, np.ones(len(functors)), strong, told.narrowest, dials.gamma)
     return kinds, kind, evidence.background_costs(told.expected, len(cases))
 
@@ -44,7 +43,7 @@ def stated_alone(kinds: Kinds, dials: Dials) -> Kinds:
     """Returns these kinds as cases have them that state nothing else, and that for certain."""
     ptr = np.arange(len(kinds) + 1)
     certain = evidence.shares(ptr, None)
-    return replace(kinds, strengths=evidence.strengths(ptr, certain, certain, dials.weighing or EVIDENCE))
+    return replace(kinds, strengths=evidence.strengths(ptr, certain, certain, dials))
 
 
 class WeighedQueries:
@@ -84,7 +83,7 @@ class WeighedQueries:
         if asked and asked == self._last[0]:  # an answer asks for those of its query at every hit
             return self._last[1].copy()
         held = evidence.shares(ptr, None)
-        kinds, kind = self._kinds(ptr, functors, evidence.strengths(ptr, held, held, self._dials.weighing or EVIDENCE))
+        kinds, kind = self._kinds(ptr, functors, evidence.strengths(ptr, held, held, self._dials))
         found: LongArray = own_values(self._dials, self._costs, kinds)[kind]
         if asked:
             self._last = asked, found.copy()

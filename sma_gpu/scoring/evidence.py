@@ -40,6 +40,7 @@ import numpy.typing as npt
 
 from ..lattice import Lattice
 from ..lattice.arrays import expand
+from .dials import EVIDENCE, Dials
 
 __all__ = [
     "UNKNOWN_FREQUENCY",
@@ -129,16 +130,16 @@ def weights(lattice: Lattice, ptr: CountArray, functors: IntArray, information: 
     return np.rint(np.clip(found, 0.0, 1.0) * _LEVELS) / _LEVELS
 
 
-def strengths(ptr: CountArray, share: CountArray, stated: CountArray, weighing: tuple[float, float]) -> FloatArray:
+def strengths(ptr: CountArray, share: CountArray, stated: CountArray, dials: Dials) -> FloatArray:
     """Returns the strength of each statement of flat cases, float64 ``[S]``, above 0.
 
     Args:
         ptr: int64 ``[N + 1]``, cuts the statements.
         share: int64 ``[S]``, frequency of each or of a narrower one, in units of 2^-20.
         stated: int64 ``[S]``, its own frequency, of which the size of the case is the sum.
-        weighing: scale and size power, ``Dials.weighing``.
+        dials: whose scale and size power it is; as tuned under a scorer that has none.
     """
-    scale, power = weighing
+    scale, power = dials.weighing or EVIDENCE
     running = np.concatenate([[0], np.cumsum(stated)])
     size = _of_each(running[ptr[1:]] - running[ptr[:-1]], lambda total: (max(total, 1) / _SHARE) ** power)
     return _of_each(

@@ -7,7 +7,7 @@ of every fingerprint; a package whose scorer gives other costs than before must 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import DialError
 
-__all__ = ["GROUP", "foreign_costs"]
+__all__ = ["GROUP", "foreign_costs", "package_of"]
 
 GROUP = "sma_gpu.scorers"
 
@@ -43,6 +43,21 @@ def foreign_costs(scorer: str, counts: CountArray, cases: int) -> FloatArray:
     if not np.isfinite(found).all() or (found < 0).any():
         raise _refuse(scorer, "it gave costs that are below 0 or not finite")
     return found
+
+
+def package_of(scorer: str) -> tuple[str, str] | None:
+    """Returns the package that brings a scorer and its version, empty where it is not installed; None for one of ours.
+
+    >>> package_of("ic") is None
+    True
+    """
+    package, colon, _ = scorer.partition(":")
+    if not colon:
+        return None
+    try:
+        return package, version(package)
+    except PackageNotFoundError:
+        return package, ""
 
 
 def _load(scorer: str) -> Callable[[CountArray, int], Any]:

@@ -126,7 +126,7 @@ def test_a_worked_example() -> None:
 def test_strengths_and_weights_lie_on_their_grids_and_weights_never_fall_below_a_half() -> None:
     rng = np.random.default_rng(11)
     ptr, stated = np.array([0, 40, 100]), rng.integers(10_486, (1 << 20) + 1, 100)
-    found = evidence.strengths(ptr, stated, stated, (4.0, 0.6))
+    found = evidence.strengths(ptr, stated, stated, Dials.evidence())
     assert np.allclose(16 * np.log2(found), np.rint(16 * np.log2(found)), atol=1e-9)
     lattice = MOUNTED.lattice
     weights = evidence.weights(lattice, np.array([0, 4]), np.arange(4, dtype=np.int32), np.array([0.0, 1, 2, 3]))

@@ -343,13 +343,13 @@ def test_json_lines(tmp_path: Path) -> None:
     assert [r.where for r in good(found)] == [f"{path}:{n}" for n in (1, 3, 4)]
 
 
-def test_a_recorded_answer_is_never_read() -> None:
+def test_a_recorded_answer_is_no_part_of_the_query() -> None:
     found = stdin(
         lines(
             '{"id": "a", "observed": ["HP:1"], "gold": ["D:1"], "labels": ["D:1"], "diagnosis": "D:1", "diseases": []}'
         )
     )
-    assert good(found) == [PatientRecord("a", ("HP:1",), where="<stdin>:1")]
+    assert good(found) == [PatientRecord("a", ("HP:1",), labels=("D:1",), solved=True, where="<stdin>:1")]
     alone = stdin(lines('{"id": "a", "excluded": ["HP:1"], "diseases": [{"term": {"id": "D:1"}}]}'))
     assert good(alone) == [PatientRecord("a", (), ("HP:1",), where="<stdin>:1")]
 
