@@ -4,9 +4,10 @@
 # make lint       lint, format and types alone
 # make bench      speed beside other systems and its growth: docs/SPEED.md and its records anew, about ten minutes
 # make test-kernels  the torch backend and the device kernels alone, proved without a GPU
-# make results    every suite of the bench, quick: docs/RESULTS.md and its reports anew, about a quarter of an hour;
-#                 FULL=1 takes every question and seed, some hours
+# make results    every suite of the bench and the evaluation of trust, quick: docs/RESULTS.md, docs/TRUST.md and their
+#                 reports anew, about half an hour; FULL=1 takes every question and seed, some hours
 # make bench-structure   speed and proof rate of matching cases with structure, some minutes
+# make notebooks  the notebooks anew with what they show, under a minute
 # make clean      removes .venv and everything built
 #
 # Each target builds .venv if need be. Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -25,7 +26,7 @@ DEV   := $(PYTHON) .ci/venv.py hpo,cyber,bench,cpu,dev --
 BENCH := $(PYTHON) .ci/venv.py hpo,bench,cpu --
 PROVERS := $(DEV) python -m pip install --quiet --disable-pip-version-check $(TORCH) $(KERNELS)
 
-.PHONY: demo test test-fast test-kernels lint bench bench-structure results clean
+.PHONY: demo test test-fast test-kernels lint bench bench-structure results notebooks clean
 .DEFAULT_GOAL := demo
 
 demo:
@@ -74,7 +75,13 @@ results:
 	done
 	@$(RIVALS) sma-gpu bench claims $(if $(FULL),,--quick) --folder bench-runs/published$(KIND) --json \
 	  -o bench/expected/claims$(KIND).json
+	@$(RIVALS) sma-gpu bench misses ssb --json -o bench/expected/misses-ssb.json
 	@$(RIVALS) python -m sma_gpu.bench.results_page .
+	@$(RIVALS) sma-gpu bench trust $(if $(FULL),,--quick) --json -o bench/expected/trust$(KIND).json || test $$? -eq 3
+	@$(RIVALS) python -m sma_gpu.bench.trust_page .
+
+notebooks:
+	@$(DEV) python notebooks/execute.py
 
 # The lock file stays: a target that is running holds it.
 clean:

@@ -17,14 +17,15 @@ from typing import Any, TextIO
 import numpy as np
 
 from .machine import Clock, package_version, peak_mb
-from .peers.protocol import Sets, World
+from .peers.protocol import World
+from .term_sets import TermSets
 
 __all__ = ["load", "store"]
 
 _ARRAYS = ("closure_ptr", "closure_terms", "case_ptr", "case_terms", "query_ptr", "query_terms")
 
 
-def store(folder: Path, world: World, cases: Sets, queries: Sets) -> None:
+def store(folder: Path, world: World, cases: TermSets, queries: TermSets) -> None:
     """Writes what all arms are given into ``folder``."""
     for prefix, sets in (("closure", world.closure), ("case", cases), ("query", queries)):
         np.save(folder / f"{prefix}_ptr.npy", sets.ptr)
@@ -33,11 +34,11 @@ def store(folder: Path, world: World, cases: Sets, queries: Sets) -> None:
     (folder / "words.json").write_text(json.dumps(words), encoding="utf-8")
 
 
-def load(folder: Path) -> tuple[World, Sets, Sets]:
+def load(folder: Path) -> tuple[World, TermSets, TermSets]:
     """Returns what was stored in ``folder``: the ontology, the cases, the queries."""
     held = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
     closure, cases, queries = (
-        Sets(held[f"{prefix}_ptr"], held[f"{prefix}_terms"]) for prefix in ("closure", "case", "query")
+        TermSets(held[f"{prefix}_ptr"], held[f"{prefix}_terms"]) for prefix in ("closure", "case", "query")
     )
     words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
     world = World(tuple(words["ids"]), tuple(words["names"]), closure, Path(words["ontology_file"]))

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import DataMissing, QueryError
 from .claim_rules import FAILS, HOLDS, ONLY_BASELINES, RULES, UNTESTABLE, Claim, Evidence, Test
 from .figures import Sample
-from .running import Cell, Progress, Run, ask_suite
+from .running import Cell, Progress, Run, run_suite
 from .statistics import holm
 from .suites import Suite, Table, suite, suite_names
 from .tasks.task import STRICT
@@ -34,12 +34,14 @@ class Claims:
         words: what they are.
         seed: of the bootstrap.
         alpha: of corrected p-values.
+        slow: arms that a quick run leaves out, and says so.
         claims: in the order in which they are shown.
     """
 
     words: str
     seed: int
     alpha: float
+    slow: tuple[str, ...]
     claims: tuple[Claim, ...]
 
     def arms_of(self, task: str) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ def claims() -> Claims:
     told = tomllib.loads(files(__package__).joinpath("claims.toml").read_text(encoding="utf-8"))
     shared = {name: told[name] for name in ("arm", "baselines", "others")}
     found = tuple(_claim({**shared, **claim}) for claim in told["claim"])
-    return Claims(told["words"], told["seed"], told["alpha"], found)
+    return Claims(told["words"], told["seed"], told["alpha"], tuple(told["slow"]), found)
 
 
 def _claim(told: Mapping[str, Any]) -> Claim:
@@ -88,9 +90,10 @@ def claims_record(of: Claims, folder: Path, *, quick: bool, progress: Progress =
     runs, skipped = {}, {}
     for task in of.tasks:
         names = of.arms_of(task)
-        asked = Suite("claims", of.words, of.seed, names[0], names[1:], (), (), (Table(task, (), (STRICT,), (), ()),))
+        table = Table(task, (), (STRICT,), (), ())
+        asked = Suite("claims", of.words, of.seed, names[0], names[1:], (), of.slow, (table,))
         try:
-            runs[task] = ask_suite(asked, folder, quick=quick, progress=progress)
+            runs[task] = run_suite(asked, folder, quick=quick, written=False, progress=progress)
         except DataMissing as missing:
             skipped[task] = str(missing)
     found = [_evidence(claim, runs.get(claim.task)) for claim in of.claims]

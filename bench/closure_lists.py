@@ -15,20 +15,21 @@ from ..ops import FoldedLists, choose
 from ..scoring import Dials, Normaliser
 from ..scoring.grid import GRID
 from .peers.bm25s_closure import K1, B
-from .peers.protocol import LongArray, Sets, World
+from .peers.protocol import LongArray, World
+from .term_sets import TermSets
 
 __all__ = ["build"]
 
 _CELLS = 1 << 22  # bounds held at a time
 
 
-def build(world: World, cases: Sets, *, backend: str = "auto") -> _Lists:
+def build(world: World, cases: TermSets, *, backend: str = "auto") -> _Lists:
     """Returns a list for each term: the cases that have it in their closure, with the weight it has there."""
     return _Lists(world, cases, backend)
 
 
 class _Lists:
-    def __init__(self, world: World, cases: Sets, backend: str) -> None:
+    def __init__(self, world: World, cases: TermSets, backend: str) -> None:
         self._world = world
         closed = world.closed(cases)
         sizes = np.diff(closed.ptr)
@@ -45,10 +46,10 @@ class _Lists:
         self._rank = np.arange(len(closed), dtype=np.int32)
         self._ops = choose(backend, cells=1 << 40)[1]
 
-    def prepare(self, queries: Sets) -> Sets:
+    def prepare(self, queries: TermSets) -> TermSets:
         return self._world.closed(queries)
 
-    def search(self, queries: Sets, k: int) -> LongArray:
+    def search(self, queries: TermSets, k: int) -> LongArray:
         step, found = max(1, _CELLS // len(self._rank)), []
         for start in range(0, len(queries), step):
             part = queries.part(start, min(start + step, len(queries)))
@@ -58,6 +59,6 @@ class _Lists:
             found.append(self._ops.select(bounds, self._normaliser, own, self._rank, k)[0])
         return np.concatenate(found).astype(np.int64)
 
-    def facts(self, queries: Sets, k: int) -> dict[str, Any]:
+    def facts(self, queries: TermSets, k: int) -> dict[str, Any]:
         """Returns the list entries added up for a query, on average."""
         return {"entries_added": int(np.diff(self._lists.ptr)[queries.terms].sum()) / max(len(queries), 1)}

@@ -22,11 +22,11 @@ from ..scoring import Dials
 from .arm_process import store
 from .chart import chart
 from .machine import Clock, environment
-from .peers.protocol import Sets
 from .processes import Process
 from .speed import differing
 from .speed_table import red_text
 from .synthetic_cases import synthetic_cases, w1_queries
+from .term_sets import TermSets
 from .workloads import Workload, make_workload, world_of
 
 __all__ = ["growth_record", "growth_text", "write_plots"]
@@ -195,6 +195,6 @@ def _cores_of_two() -> float:
     return took["cpu_s"] / took["wall_s"]
 
 
-def _sets(cases: CaseBatch) -> Sets:
+def _sets(cases: CaseBatch) -> TermSets:
     functors: npt.NDArray[np.int32] = cases.functors
-    return Sets(cases.ptr, functors)
+    return TermSets(cases.ptr, functors)

@@ -15,7 +15,8 @@ from ..ops import PostingLists, choose
 from ..retrieval import Index
 from ..retrieval.search import open_blocks
 from ..scoring import Dials
-from .peers.protocol import LongArray, Sets, World
+from .peers.protocol import LongArray, World
+from .term_sets import TermSets
 
 __all__ = ["CREDITS", "NORMALISATIONS", "Ours", "build", "ready"]
 
@@ -31,7 +32,7 @@ def ready(world: World) -> None:
     load_ontology(world.ontology_file)
 
 
-def build(world: World, cases: Sets, *, backend: str = "auto", dials: dict[str, Any] | None = None) -> Ours:
+def build(world: World, cases: TermSets, *, backend: str = "auto", dials: dict[str, Any] | None = None) -> Ours:
     """Returns an index of all cases, under the default dials unless others are given."""
     return Ours(world, cases, backend, Dials.from_mapping(dials or {}))
 
@@ -43,7 +44,7 @@ class Ours:
     mappings; and ``selection``, bounds of all cases and the 64 best by them, which proves nothing yet.
     """
 
-    def __init__(self, world: World, cases: Sets, backend: str, dials: Dials) -> None:
+    def __init__(self, world: World, cases: TermSets, backend: str, dials: Dials) -> None:
         width = len(str(max(len(cases) - 1, 0)))
         self._cases = CaseBatch(
             tuple(f"{number:0{width}d}" for number in range(len(cases))),
@@ -58,7 +59,7 @@ class Ours:
             "selection": self._selection,
         }
 
-    def prepare(self, queries: Sets) -> CaseBatch:
+    def prepare(self, queries: TermSets) -> CaseBatch:
         """Returns the queries packed."""
         keys = ("",) * len(queries)
         nothing = np.zeros(len(queries) + 1, np.int64), np.zeros(0, np.int32)

@@ -25,6 +25,7 @@ class Row:
     Attributes:
         question: its id.
         cluster: what intervals are clustered by.
+        group: what folds are cut by, such as the publication; ``cluster`` where the question has none of its own.
         slices: names of the slices it is in, with blanks between.
         known: a right item is indexed; where none is, the question is novel.
         rule: the hit rule.
@@ -41,6 +42,7 @@ class Row:
 
     question: str
     cluster: str
+    group: str
     slices: str
     known: bool
     rule: str
@@ -71,8 +73,8 @@ def rows_of(task: Task, ranking: Ranking) -> list[Row]:
             run = _run_of(gold, [of_item[rule][item] for item in items], scores, beyond)
             best = scores[0] if scores else float("nan")
             unsure = best, float(ranking.confidence[row]), float(ranking.novelty[row])
-            slices = " ".join(question.slices)
-            found.append(Row(question.id, question.cluster, slices, bool(gold), rule, *run, *unsure))
+            group, slices = question.group or question.cluster, " ".join(question.slices)
+            found.append(Row(question.id, question.cluster, group, slices, bool(gold), rule, *run, *unsure))
     return found
 
 
@@ -140,6 +142,7 @@ def _text(value: object) -> str:
 
 
 def _parsed(line: list[str]) -> Row:
-    question, cluster, slices, known, rule, first, tied, right, cut, score, confidence, novelty = line
-    numbers = (float(text) if text else float("nan") for text in (score, confidence, novelty))
-    return Row(question, cluster, slices, known == "1", rule, int(first), int(tied), int(right), cut == "1", *numbers)
+    question, cluster, group, slices, known, rule, first, tied, right, cut, *unsure = line
+    places = int(first), int(tied), int(right), cut == "1"
+    score, confidence, novelty = (float(text) if text else float("nan") for text in unsure)
+    return Row(question, cluster, group, slices, known == "1", rule, *places, score, confidence, novelty)

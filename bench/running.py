@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,26 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArtifactError, DataMissing
+from ..errors import ArtifactError, DataMissing, QueryError
 from ..memory import Query
 from ..version import __version__
 from .arms import registry as arms
 from .arms.arm import Arm, Ranking
 from .arms.contract import made_up_world
-from .machine import package_version
 from .rows import COLUMNS, Row, read_rows, rows_of, write_rows
+from .sources import made_by
 from .suites import Suite, suite
 from .tasks import registry as tasks
 from .tasks.task import Task
 from .trec import write_qrels, write_run
 
-__all__ = ["PLACES", "Cell", "Progress", "Run", "ask", "ask_suite", "read_run", "run_suite", "task_fingerprint"]
+__all__ = ["PLACES", "Cell", "Progress", "Run", "ask", "read_run", "run_suite", "task_fingerprint"]
 
 PLACES = 100
 """How many places of each ranking are looked at: a right item further down counts as not found."""
 
 _RUN = "run.json"
 _TOO_SLOW = "left out of quick runs, which it would make several times as long"
+_FORM: dict[str, Any] = {"places": PLACES, "columns": list(COLUMNS), "version": __version__}
 _BLOCK = 256  # queries asked at once; no arm's answer depends on it
 
 Progress = Callable[[str], None]
@@ -98,25 +98,12 @@ def run_suite(
     folder: Path,
     *,
     quick: bool = False,
+    most: int = tasks.QUICK,
     only_arms: Sequence[str] = (),
     only_tasks: Sequence[str] = (),
+    models: Mapping[str, str] | None = None,
     trec: Path | None = None,
-    progress: Progress = lambda words: None,
-) -> Run:
-    """Returns what ``ask_suite`` returns, and writes down what was run, so that ``read_run`` finds it in ``folder``."""
-    run = ask_suite(of, folder, quick=quick, only_arms=only_arms, only_tasks=only_tasks, trec=trec, progress=progress)
-    _write(run, folder)
-    return run
-
-
-def ask_suite(
-    of: Suite,
-    folder: Path,
-    *,
-    quick: bool = False,
-    only_arms: Sequence[str] = (),
-    only_tasks: Sequence[str] = (),
-    trec: Path | None = None,
+    written: bool = True,
     progress: Progress = lambda words: None,
 ) -> Run:
     """Returns every cell of a suite, with its rows in ``folder``.
@@ -127,24 +114,34 @@ def ask_suite(
         of: what to run.
         folder: where rows are kept; made if need be.
         quick: on the small draw of each task, and without the slow arms of the suite unless they are named.
+        most: questions of such a draw.
         only_arms: only these arms of the suite, or others by name; all where empty.
         only_tasks: only these tasks; all where empty.
+        models: names of models or folders that hold them, by use, in place of those that the arms have.
         trec: a folder for the rankings as TREC runs, with the right answers beside them.
+        written: what was run is written down too, so that ``read_run`` finds it in ``folder``.
         progress: is told what is being done.
 
     Raises:
         DataMissing: the data of no task at all are here.
-        QueryError: no arm or task has one of the names.
+        QueryError: no arm or task has one of the names, or no arm of the run uses one of the models.
     """
-    entries = {name: arms.find(name) for name in (only_arms or of.arms)}
+    entries, models = {name: arms.find(name) for name in (only_arms or of.arms)}, dict(models or {})
+    uses = sorted({use for entry in entries.values() for use in entry.models})
+    for use, name in sorted(models.items()):
+        if use not in uses or not name:
+            found = "no model is named" if use in uses else "no arm of this run has that use for one"
+            raise QueryError(f"model {use}", found, f"Give USE=NAME; the uses are {', '.join(uses) or 'none'}.")
     for name in only_tasks:
         tasks.entry(name)
     tables = [table for table in of.tables if not only_tasks or table.task in only_tasks]
-    missing = {name: reason for name, entry in entries.items() if (reason := entry.missing())}
+    missing = {name: reason for name, entry in entries.items() if (reason := entry.missing(models))}
     if quick and not only_arms:
         missing |= dict.fromkeys(of.slow, _TOO_SLOW)
     for name in sorted(entries.keys() - missing.keys()):
-        entries[name].build(made_up_world()[0])
+        entries[name].build(replace(made_up_world()[0], models=models))
+    # Before the first is asked: what is edited while a run goes on is not what it runs.
+    made = {name: made_by(entry, models) for name, entry in entries.items() if name not in missing}
     skipped = {table.task: reason for table in tables if (reason := tasks.available(table.task))}
     tables = [table for table in tables if table.task not in skipped]
     if not tables:
@@ -155,7 +152,7 @@ def ask_suite(
         seeds = table.seeds or tasks.entry(table.task).seeds
         for seed in seeds[:1] if quick else seeds:
             progress(f"{table.task} seed {seed}: reading")
-            task = tasks.load(table.task, seed=seed, quick=quick)
+            task = _with(models, tasks.load(table.task, seed=seed, quick=quick, most=most))
             told[table.task] = {
                 "words": task.words, "items": len(task.items), "counts": dict(task.counts),
                 "rules": sorted(task.rules),
@@ -170,9 +167,24 @@ def ask_suite(
                     continue
                 progress(f"{table.task} seed {seed}: {name}")
                 place = folder / _rows_file(table.task, seed, name)
-                cells.append(_cell(task, table.task, seed, name, entry, mark, place, trec))
+                rests = {"task": mark, "arm": made[name], **_FORM}
+                cells.append(_cell(task, table.task, seed, name, entry, rests, place, trec))
                 progress(f"{table.task} seed {seed}: {name}: {cells[-1].cpu_s:.1f} s CPU")
-    return Run(of, quick, tuple(cells), skipped, told)
+    run = Run(of, quick, tuple(cells), skipped, told)
+    if written:
+        _write(run, folder)
+    return run
+
+
+def _with(models: Mapping[str, str], task: Task) -> Task:
+    """Returns a task whose arms take these models, which its words tell."""
+    if not models:
+        return task
+    named = ", ".join(
+        f"{use} {Path(name).name if Path(name).is_dir() else name}" for use, name in sorted(models.items())
+    )
+    setting = replace(task.setting, models={**task.setting.models, **models})
+    return replace(task, words=f"{task.words} Models named for this run: {named}.", setting=setting)
 
 
 def read_run(folder: Path) -> Run:
@@ -200,13 +212,17 @@ def _write(run: Run, folder: Path) -> None:
 
 
 def _cell(
-    task: Task, task_name: str, seed: int, name: str, entry: arms.Entry, mark: str, rows_file: Path, trec: Path | None
+    task: Task,
+    task_name: str,
+    seed: int,
+    name: str,
+    entry: arms.Entry,
+    rests: dict[str, Any],
+    rows_file: Path,
+    trec: Path | None,
 ) -> Cell:
     rows_file.parent.mkdir(parents=True, exist_ok=True)
     rests_file = _rests_file(rows_file)
-    rests = {
-        "task": mark, "arm": _fingerprint(entry), "places": PLACES, "columns": list(COLUMNS), "version": __version__,
-    }  # fmt: skip
     if trec is None and rows_file.exists() and rests_file.exists():
         told = _notes(rests_file)
         if told["rests"] == rests:
@@ -250,14 +266,6 @@ def _write_json(told: dict[str, Any], file: Path) -> None:
     partial = file.with_suffix(".json.part")
     partial.write_text(json.dumps(told, sort_keys=True, indent=1) + "\n", encoding="utf-8")
     partial.replace(file)
-
-
-def _fingerprint(entry: arms.Entry) -> dict[str, str | None]:
-    """Returns what an arm is made of: its module's source, and the versions of the packages that it needs."""
-    source = getattr(sys.modules[entry.target.partition(":")[0]], "__file__", None)
-    text = Path(source).read_bytes() if source else b""
-    versions = {name: package_version(name) for name in entry.packages}
-    return {"target": entry.target, "source": hashlib.sha256(text).hexdigest(), **versions}
 
 
 def ask(arm: Arm, queries: Sequence[Query], k: int) -> Ranking:

@@ -24,9 +24,10 @@ from ..retrieval import Index
 from ..scoring import Dials
 from .arm_process import store
 from .machine import Clock, environment
-from .peers.protocol import PEERS, Peer, Sets
+from .peers.protocol import PEERS, Peer
 from .processes import ArmFault, Process
 from .speed_table import bars
+from .term_sets import TermSets
 from .workloads import Workload, make_workload, plain_files, world_of
 
 __all__ = ["differing", "speed_record"]
@@ -114,7 +115,7 @@ def speed_record(name: str, peers: str, seed: int, *, hpo3: str | None = None, q
     arms, left_out = _arms(asked, hpo3, cases)
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         folder = Path(place)
-        cases_given, asked_given = (Sets(held.ptr, held.functors) for held in (workload.cases, workload.queries))
+        cases_given, asked_given = (TermSets(held.ptr, held.functors) for held in (workload.cases, workload.queries))
         world = replace(world_of(workload), ontology_file=plain_files(workload, folder))
         store(folder, world, cases_given, asked_given)
         rounds = 1 if quick else (_LARGE_ROUNDS if large else _ROUNDS)

@@ -1,8 +1,9 @@
-"""Vectors of texts by a sentence encoder, each made once: kept in memory, and in the cache folder if made in numbers.
+"""Vectors of texts by a sentence encoder, each made once: kept in memory, and of stored texts in the cache folder too.
 
-Texts are encoded in batches of one shape: as many word pieces each, and always 8 of them. So no text is padded, the
-same arithmetic is done for each, and its vector depends on nothing but the text and the model. Vectors are rounded to
-whole numbers of 2^-20: an inner product of two is exact in float64, whatever the order of its sum.
+What is asked is kept in no file. Texts are encoded in batches of one shape: as many word pieces each, and always 8 of
+them, or one where it is long. So no text is padded, the same arithmetic is done for each, and its vector depends on
+nothing but the text and the model. Vectors are rounded to whole numbers of 2^-20: an inner product of two is exact in
+float64, whatever the order of its sum.
 
 As a programme: makes the vectors of the texts on standard input (JSON) and keeps them.
 """
@@ -27,7 +28,7 @@ from ..errors import DataMissing
 from ..ontologies.compiled import cache_dir
 from .machine import package_version
 
-__all__ = ["PACKAGED", "missing_model", "vectors_of"]
+__all__ = ["PACKAGED", "missing_model", "model_mark", "vectors_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,6 +39,7 @@ _INSTALL = "pip install 'sma_gpu[peers]'"
 _GRID = 1 << 20
 _MANY = 256  # texts: fewer are not kept in a file
 _BATCH = 8  # texts encoded at a time; more are no faster on a CPU
+_LONG = 32  # word pieces from which one text by itself takes no longer than its share of a batch
 _made: dict[tuple[str, str], FloatArray] = {}  # by model and text, for this process
 
 
@@ -51,17 +53,45 @@ def missing_model(model: str) -> str:
         return f"not installed: {_INSTALL}"
     if model == PACKAGED:
         return "" if package_version(PACKAGED) else f"not installed: {_INSTALL}"
-    if Path(model).is_dir():
-        return ""
-    from huggingface_hub import try_to_load_from_cache
-
-    if isinstance(try_to_load_from_cache(model, "config.json"), str):
+    if _folder(model):
         return ""
     return f"no weights of {model} on this machine: hf download {model}, or name a folder that holds a model"
 
 
-def vectors_of(texts: Sequence[str], model: str = PACKAGED) -> FloatArray:
+@cache
+def model_mark(model: str) -> str:
+    """Returns what tells a model from another one of its name: a version, or the SHA-256 of its files, hex."""
+    if model == PACKAGED:
+        return f"{PACKAGED} {package_version(PACKAGED)}"
+    folder = _folder(model)
+    if folder is None:
+        return model
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            with file.open("rb") as held:
+                content = hashlib.file_digest(held, "sha256").hexdigest()
+            digest.update(f"{file.relative_to(folder)} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def _folder(model: str) -> Path | None:
+    """Returns the folder that holds a model, or None."""
+    if Path(model).is_dir():
+        return Path(model)
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(model, "config.json")
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def vectors_of(texts: Sequence[str], model: str = PACKAGED, *, keep: bool = True) -> FloatArray:
     """Returns the unit vector of each text, float64 ``[texts, D]``, whole numbers of 2^-20.
+
+    Args:
+        texts: what is stored or asked.
+        model: ``PACKAGED``, a folder that holds a model, or the name of one that was downloaded before.
+        keep: vectors that are made may be kept in the cache folder, for other processes; never those of a query.
 
     Raises:
         DataMissing: the model is not on this machine.
@@ -76,13 +106,13 @@ def vectors_of(texts: Sequence[str], model: str = PACKAGED) -> FloatArray:
         lacking = [wanted[i] for i in np.flatnonzero(~there).tolist()]
         made = _encode(lacking, model)
         _made.update({(model, text): vector for text, vector in zip(lacking, made, strict=True)})
-        if len(lacking) >= _MANY:
+        if keep and len(lacking) >= _MANY:
             _keep(place, digests[~there], np.rint(made * _GRID).astype(np.int32))
     return np.array([_made[model, text] for text in texts]) if texts else np.zeros((0, 0))
 
 
 def _place(model: str) -> Path:
-    return cache_dir() / "bench" / f"vectors-{hashlib.sha256(model.encode()).hexdigest()[:16]}.npz"
+    return cache_dir() / "bench" / f"vectors-{hashlib.sha256(model_mark(model).encode()).hexdigest()[:16]}.npz"
 
 
 def _digests(texts: Sequence[str]) -> npt.NDArray[np.bytes_]:
@@ -134,11 +164,11 @@ def _encode(texts: Sequence[str], model: str) -> FloatArray:
     torch.set_num_threads(1)
     try:
         with torch.inference_mode():
-            for _, group in groupby(order, key=lambda number: lengths[number]):
-                batches = list(group)
-                for start in range(0, len(batches), _BATCH):
-                    batch = [texts[number] for number in batches[start : start + _BATCH]]
-                    filled = batch + batch[-1:] * (_BATCH - len(batch))
+            for length, group in groupby(order, key=lambda number: lengths[number]):
+                together, alike = 1 if length > _LONG else _BATCH, list(group)
+                for start in range(0, len(alike), together):
+                    batch = [texts[number] for number in alike[start : start + together]]
+                    filled = batch + batch[-1:] * (together - len(batch))
                     vectors = loaded(loaded.preprocess(filled))["sentence_embedding"]
                     made.extend(vectors.numpy().astype(np.float64)[: len(batch)])
     finally:

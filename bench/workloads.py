@@ -22,9 +22,10 @@ from ..errors import DataMissing
 from ..ontologies.domains import Domain, domain_files, open_domain
 from ..ontologies.locate import DATA_VARIABLE, data_folders
 from ..ontologies.source import read_source
-from .peers.protocol import Sets, World
+from .peers.protocol import World
 from .retrievals import cases_of
 from .synthetic_cases import synthetic_cases, w1_queries
+from .term_sets import TermSets
 
 __all__ = ["WORKLOADS", "Workload", "make_workload", "plain_files", "world_of"]
 
@@ -89,7 +90,7 @@ def world_of(workload: Workload) -> World:
     """Returns the ontology of a workload as arms get it."""
     ontology, closure = workload.domain.mounted.ontology, workload.domain.mounted.lattice.closure
     return World(
-        tuple(ontology.ids), tuple(ontology.names), Sets(closure.ptr, closure.ancestors), workload.ontology_file
+        tuple(ontology.ids), tuple(ontology.names), TermSets(closure.ptr, closure.ancestors), workload.ontology_file
     )
 
 

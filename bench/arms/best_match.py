@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lattice.arrays import distinct
-from .held import Asked, Held, TermSets, askers
+from ..term_sets import TermSets
+from .held import Asked, Held, askers
 from .matrix import NO_HIT, MatrixArm
 
 __all__ = ["LinBestMatch", "Phenomizer", "ResnikOneSided"]

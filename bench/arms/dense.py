@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lattice.arrays import distinct
+from ..term_sets import TermSets
 from ..text_vectors import PACKAGED, vectors_of
-from .held import Asked, Held, TermSets
+from .held import Asked, Held
 from .matrix import NO_HIT, MatrixArm
 from .texts import texts_of
 
@@ -46,7 +47,7 @@ class DenseText(MatrixArm):
     def vectors(self, of: Held | Asked, sets: TermSets) -> FloatArray:
         """Returns a unit vector for each, float64, whole numbers of 2^-20."""
         given = of.items if isinstance(of, Held) else of.queries
-        return vectors_of(texts_of(self.setting.mounted, given, sets), self.model)
+        return vectors_of(texts_of(self.setting.mounted, given, sets), self.model, keep=isinstance(of, Held))
 
     @property
     def model(self) -> str:
@@ -81,7 +82,7 @@ class DenseTerms(DenseText):
         terms = distinct(sets.terms)
         if not len(terms):
             return np.zeros((len(sets), self._vectors.shape[1] if isinstance(of, Asked) else 0))
-        vectors = vectors_of([display(term) for term in terms.tolist()], self.model)
+        vectors = vectors_of([display(term) for term in terms.tolist()], self.model, keep=isinstance(of, Held))
         filled = np.flatnonzero(sets.sizes)
         means = np.zeros((len(sets), vectors.shape[1]))
         # Whole numbers of 2^-20: these sums are exact too.

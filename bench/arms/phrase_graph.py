@@ -12,6 +12,7 @@ so there is no confidence and no novelty.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,13 @@ from .matrix import NO_HIT, MatrixArm
 __all__ = ["PhraseGraph", "PhraseGraphSynonyms"]
 
 FloatArray = npt.NDArray[np.float64]
+LongArray = npt.NDArray[np.int64]
 
 _DAMPING = 0.5  # HippoRAG's, where web search has 0.85
 _STEPS = 20  # what is left after them is below 10^-11 of the whole
 _ALIKE = 0.8
+_ROUNDED = 1e-4  # far above what a cosine of two vectors in float32 can be off by
+_ROWS, _PAIRS = 256, 1 << 14  # compared at a time; neither changes a pair
 _TOGETHER = 32  # walks at a time: they fit a cache; a walk depends on no other
 
 
@@ -100,13 +104,24 @@ class PhraseGraphSynonyms(PhraseGraph):
     def synonyms(self, held: Held) -> tuple[Any, Any]:
         """Returns the pairs of terms whose names have a cosine of 0.8 or more."""
         display = held.mounted.ontology.display
-        names = [display(number) for number in range(len(held.mounted.ontology))]
+        names = tuple(display(number) for number in range(len(held.mounted.ontology)))
         if not names:
             return super().synonyms(held)
-        vectors = vectors_of(names, self.setting.models.get("embedding", PACKAGED))
-        pairs = []
-        for start in range(0, len(names), 1024):
-            row, column = np.nonzero(vectors[start : start + 1024] @ vectors.T >= _ALIKE)
-            pairs.append(np.stack([start + row, column])[:, column > start + row])
-        one, other = np.concatenate(pairs, axis=1)
+        one, other = _alike(names, self.setting.models.get("embedding", PACKAGED))
         return one, other
+
+
+@lru_cache(maxsize=1)
+def _alike(names: tuple[str, ...], model: str) -> LongArray:
+    """Returns the pairs of places of names with a cosine of 0.8 or more, int64 ``[2, pairs]``, each once, in order."""
+    vectors = vectors_of(names, model)
+    short = vectors.astype(np.float32)  # finds what may be alike; the exact sum decides
+    pairs = []
+    for start in range(0, len(names), _ROWS):
+        row, column = np.nonzero(short[start : start + _ROWS] @ short[start:].T >= _ALIKE - _ROUNDED)
+        row, column = start + row[column > row], start + column[column > row]
+        for first in range(0, len(row), _PAIRS):
+            part = slice(first, first + _PAIRS)
+            close = np.einsum("ij,ij->i", vectors[row[part]], vectors[column[part]]) >= _ALIKE
+            pairs.append(np.stack([row[part][close], column[part][close]]))
+    return np.concatenate([np.zeros((2, 0), np.int64), *pairs], axis=1)

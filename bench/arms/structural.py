@@ -23,6 +23,7 @@ from ...scoring import Dials
 from ...scoring.grid import GRID
 from ...scoring.normalise import QUOTIENT_SHIFT
 from ...trust import why_abstain
+from .accounts import Account, account_of_terms
 from .arm import LongArray, Ranking, Setting
 from .held import Asked, Held
 from .matrix import NO_HIT, MatrixArm
@@ -60,10 +61,11 @@ class Structural:
         """
         self._memory.index(items)
         place = {item.key: number for number, item in enumerate(items)}
-        self._places = np.array([place[key] for key in self._index.keys], np.int64)
+        self._places = np.array([place[key] for key in self.array_index.keys], np.int64)
 
     @property
-    def _index(self) -> Index:
+    def array_index(self) -> Index:
+        """The index of what is remembered."""
         return self._memory.array_index
 
     def rank(self, queries: Sequence[Query], k: int) -> Ranking:
@@ -78,14 +80,14 @@ class Structural:
         tail = np.zeros(len(queries), np.int64)
         confidence, novelty = np.full(len(queries), np.nan), np.full(len(queries), 1.0)
         encoded = [encode_query(self._mounted, query.term_ids, query.excluded) for query in queries]
-        refused = [why_abstain(self._index, query) for query in encoded]
+        refused = [why_abstain(self.array_index, query) for query in encoded]
         novelty[[why is not None and why.kind == "no-information" for why in refused]] = 0.0
         rows = np.flatnonzero([why is None for why in refused])
         present, excluded = ([getattr(encoded[row], side) for row in rows.tolist()] for side in ("present", "excluded"))
         batch = CaseBatch.from_functors([""] * len(rows), present, excluded)
         backend, ops = choose(cells=MANY_CELLS)
-        width = min(k, len(self._index))
-        for block in open_blocks(self._index, batch, ops) if width else ():
+        width = min(k, len(self.array_index))
+        for block in open_blocks(self.array_index, batch, ops) if width else ():
             at, found = rows[block.numbers], block.top(width)
             held = found.cases >= 0
             items[at, :width] = np.where(held, np.append(self._places, -1)[found.cases], -1)
@@ -108,6 +110,14 @@ class Structural:
     def novelty(self, query: Query) -> float:
         """Returns the share of the query that the best hit leaves unexplained; 1 where nothing can be compared."""
         return self._memory.novelty(query)
+
+    def account(self, query: Query, key: str) -> Account:
+        """Returns how the terms of a query and the item ``key`` were compared.
+
+        Raises:
+            UnknownKey: no item has this key.
+        """
+        return account_of_terms(self.array_index, encode_query(self._mounted, query.term_ids, query.excluded), key)
 
 
 class AdapterV1AllCases(Structural):

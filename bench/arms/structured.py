@@ -26,6 +26,7 @@ from ...retrieval.ties import count_ties
 from ...scoring import Dials
 from ...scoring.normalise import QUOTIENT_SHIFT
 from ...trust import why_abstain
+from .accounts import Account, account_of_case
 from .arm import LongArray, Ranking, Setting
 from .structural import beyond_last
 
@@ -127,6 +128,15 @@ class StructuralCases:
     def novelty(self, query: Query) -> float:
         """Returns the share of the query's own score that the best hit leaves; 1 where nothing can be compared."""
         return float(self.rank([query], 1).novelty[0])
+
+    def account(self, query: Query, key: str) -> Account:
+        """Returns how a query and the item ``key`` were compared, by the analogy between the two.
+
+        Raises:
+            UnknownKey: no item has this key.
+        """
+        present = encode_query(self._flat, query.term_ids).present
+        return account_of_case(self._index, self._case("", query, present), key)
 
     def _refused(self, query: EncodedQuery) -> str:
         """Returns the kind of reason not to ask, or an empty text."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...memory import IndexItem, Query
 from ...ontologies.mount import Mounted
-from .held import TermSets
+from ..term_sets import TermSets
 
 __all__ = ["texts_of"]
 

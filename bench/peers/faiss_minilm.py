@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..term_sets import TermSets
 from ..text_vectors import vectors_of
-from .protocol import LongArray, Sets, World
+from .protocol import LongArray, World
 
 __all__ = ["build", "ready"]
 
@@ -29,7 +30,7 @@ def ready(world: World) -> None:
     subprocess.run(command, input=json.dumps(world.names), text=True, check=True)
 
 
-def build(world: World, cases: Sets) -> _Flat:
+def build(world: World, cases: TermSets) -> _Flat:
     """Returns the index of all cases."""
     import faiss
 
@@ -48,7 +49,7 @@ class _Flat:
         self.index: Any = None
         self.note = "vectors of names, made once before, not counted"
 
-    def prepare(self, queries: Sets) -> FloatArray:
+    def prepare(self, queries: TermSets) -> FloatArray:
         pooled = np.empty((len(queries), self._vectors.shape[1]), np.float32)
         for start in range(0, len(queries), _CASES):
             part = queries.part(start, min(start + _CASES, len(queries)))

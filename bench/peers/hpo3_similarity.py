@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import LongArray, Sets, World
+from ..term_sets import TermSets
+from .protocol import LongArray, World
 
 __all__ = ["build"]
 
 
-def build(world: World, cases: Sets) -> _Similarity:
+def build(world: World, cases: TermSets) -> _Similarity:
     """Returns hpo3 with its ontology, which it reads from the folder of the ontology file."""
     import pyhpo
     from pyhpo import Ontology
@@ -29,10 +30,10 @@ class _Similarity:
         self._number = [int(term.rpartition(":")[2]) if term.startswith("HP:") else 0 for term in world.ids]
         self.cases: list[Any] = []
 
-    def prepare(self, queries: Sets) -> list[Any]:
+    def prepare(self, queries: TermSets) -> list[Any]:
         from pyhpo import HPOSet
 
-        return [HPOSet([self._number[t] for t in queries.of(number).tolist()]) for number in range(len(queries))]
+        return [HPOSet([self._number[t] for t in queries.members(number).tolist()]) for number in range(len(queries))]
 
     def search(self, queries: list[Any], k: int) -> LongArray:
         from pyhpo.helper import batch_set_similarity

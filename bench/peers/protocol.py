@@ -15,36 +15,11 @@ import numpy.typing as npt
 
 from ...lattice.arrays import distinct, expand, pointers
 from ..machine import package_version
+from ..term_sets import TermSets
 
-__all__ = ["PEERS", "Built", "Peer", "Sets", "World"]
+__all__ = ["PEERS", "Built", "Peer", "World"]
 
-IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Sets:
-    """``N`` sets of terms.
-
-    Attributes:
-        ptr: int64 ``[N + 1]``.
-        terms: int32 ``[.]``, ascending within a set.
-    """
-
-    ptr: LongArray
-    terms: IntArray
-
-    def __len__(self) -> int:
-        return len(self.ptr) - 1
-
-    def of(self, number: int) -> IntArray:
-        """Returns one set."""
-        return self.terms[self.ptr[number] : self.ptr[number + 1]]
-
-    def part(self, start: int, stop: int) -> Sets:
-        """Returns the sets from ``start`` to before ``stop``."""
-        lo, hi = int(self.ptr[start]), int(self.ptr[stop])
-        return Sets(self.ptr[start : stop + 1] - lo, self.terms[lo:hi])
 
 
 @dataclass(frozen=True)
@@ -60,10 +35,10 @@ class World:
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
-    closure: Sets
+    closure: TermSets
     ontology_file: Path
 
-    def closed(self, sets: Sets) -> Sets:
+    def closed(self, sets: TermSets) -> TermSets:
         """Returns each set with all ancestors of its terms."""
         size, parts = len(self.ids), [np.zeros(0, np.int64)]
         for start in range(0, len(sets), 50_000):  # a part at a time, since each term brings some ten
@@ -72,13 +47,13 @@ class World:
             owner = np.repeat(np.arange(start, start + len(part)), np.diff(part.ptr))
             parts.append(distinct(owner[at] * size + self.closure.terms[entry]))
         owner, terms = np.divmod(np.concatenate(parts), size)
-        return Sets(pointers(owner, len(sets)), terms.astype(np.int32))
+        return TermSets(pointers(owner, len(sets)), terms.astype(np.int32))
 
 
 class Built(Protocol):
     """A system that holds the stored cases."""
 
-    def prepare(self, queries: Sets) -> Any:
+    def prepare(self, queries: TermSets) -> Any:
         """Returns queries in the system's own form; not timed."""
         ...
 

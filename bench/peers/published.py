@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import LongArray, Sets, World
+from ..term_sets import TermSets
+from .protocol import LongArray, World
 
 __all__ = ["build"]
 
 
-def build(world: World, cases: Sets) -> _Memory:
+def build(world: World, cases: TermSets) -> _Memory:
     """Returns the memory with all cases in it."""
     from sma.eval.agentic import memories
     from sma.eval.agentic.memories import IndexItem, SmaMemory
@@ -25,7 +26,9 @@ def build(world: World, cases: Sets) -> _Memory:
     memory = SmaMemory(mount(load_ontology(str(world.ontology_file), "hpo")))
     memory.index(
         [
-            IndexItem(key=str(number), term_ids=frozenset(world.ids[t] for t in cases.of(number).tolist()), text="")
+            IndexItem(
+                key=str(number), term_ids=frozenset(world.ids[t] for t in cases.members(number).tolist()), text=""
+            )
             for number in range(len(cases))
         ]
     )
@@ -42,11 +45,11 @@ class _Memory:
     def __init__(self, world: World, memory: Any) -> None:
         self._world, self._memory = world, memory
 
-    def prepare(self, queries: Sets) -> list[Any]:
+    def prepare(self, queries: TermSets) -> list[Any]:
         from sma.eval.agentic.memories import Query
 
         return [
-            Query(term_ids=frozenset(self._world.ids[t] for t in queries.of(number).tolist()), text="")
+            Query(term_ids=frozenset(self._world.ids[t] for t in queries.members(number).tolist()), text="")
             for number in range(len(queries))
         ]
 

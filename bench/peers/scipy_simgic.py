@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import LongArray, Sets, World
+from ..term_sets import TermSets
+from .protocol import LongArray, World
 from .weights import first_of, information, matrix
 
 __all__ = ["build"]
@@ -14,20 +15,20 @@ __all__ = ["build"]
 _CELLS = 1 << 24  # scores held at a time
 
 
-def build(world: World, cases: Sets) -> _SimGic:
+def build(world: World, cases: TermSets) -> _SimGic:
     """Returns the weights of all cases, transposed for the product."""
     return _SimGic(world, world.closed(cases))
 
 
 class _SimGic:
-    def __init__(self, world: World, closed: Sets) -> None:
+    def __init__(self, world: World, closed: TermSets) -> None:
         self._world = world
         self._weights = information(closed, len(world.ids))
         ones = matrix(closed, np.ones(len(world.ids), np.float32))
         self._own = (ones @ self._weights).astype(np.float32)
         self._by_term = ones.T.tocsr()
 
-    def prepare(self, queries: Sets) -> tuple[Any, Any]:
+    def prepare(self, queries: TermSets) -> tuple[Any, Any]:
         rows = matrix(self._world.closed(queries), self._weights)
         return rows, np.asarray(rows.sum(axis=1), np.float32)
 

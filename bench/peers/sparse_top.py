@@ -6,25 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import LongArray, Sets, World
+from ..term_sets import TermSets
+from .protocol import LongArray, World
 from .weights import cosine_rows, information
 
 __all__ = ["build"]
 
 
-def build(world: World, cases: Sets) -> _SparseTop:
+def build(world: World, cases: TermSets) -> _SparseTop:
     """Returns the rows of all cases, transposed for the product."""
     closed = world.closed(cases)
     return _SparseTop(world, closed)
 
 
 class _SparseTop:
-    def __init__(self, world: World, closed: Sets) -> None:
+    def __init__(self, world: World, closed: TermSets) -> None:
         self._world = world
         self._weights = information(closed, len(world.ids))
         self._by_term = cosine_rows(closed, self._weights).T.tocsr()
 
-    def prepare(self, queries: Sets) -> Any:
+    def prepare(self, queries: TermSets) -> Any:
         return cosine_rows(self._world.closed(queries), self._weights)
 
     def search(self, queries: Any, k: int) -> LongArray:

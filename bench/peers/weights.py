@@ -8,25 +8,26 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .protocol import LongArray, Sets
+from ..term_sets import TermSets
+from .protocol import LongArray
 
 __all__ = ["cosine_rows", "first_of", "information", "matrix"]
 
 
-def information(closed: Sets, terms: int) -> npt.NDArray[np.float32]:
+def information(closed: TermSets, terms: int) -> npt.NDArray[np.float32]:
     """Returns the information content of each term in nats: that of the rarest for a term that no case has."""
     held = np.bincount(closed.terms, minlength=terms)
     return -np.log(np.maximum(held, 1) / len(closed)).astype(np.float32)
 
 
-def matrix(closed: Sets, weights: npt.NDArray[np.float32]) -> Any:
+def matrix(closed: TermSets, weights: npt.NDArray[np.float32]) -> Any:
     """Returns the CSR matrix of sets by terms, each entry the weight of its term."""
     indices = closed.terms.astype(np.int32)
     ptr = closed.ptr.astype(np.int32 if len(indices) < 1 << 31 else np.int64)
     return scipy.sparse.csr_matrix((weights[indices], indices, ptr), (len(closed), len(weights)))
 
 
-def cosine_rows(closed: Sets, weights: npt.NDArray[np.float32]) -> Any:
+def cosine_rows(closed: TermSets, weights: npt.NDArray[np.float32]) -> Any:
     """Returns the same with rows of length 1 and no zeros."""
     rows = matrix(closed, weights)
     rows.eliminate_zeros()

@@ -58,14 +58,15 @@ def available(name: str) -> str:
     return ""
 
 
-def load(name: str, *, quick: bool = False, seed: int | None = None) -> Task:
+def load(name: str, *, quick: bool = False, seed: int | None = None, most: int = QUICK) -> Task:
     """Returns a task, checked.
 
     Args:
         name: of ``ENTRIES``; behind an ``@`` may stand the file of queries to use, its path or its name in a data
             folder.
-        quick: draw ``QUICK`` of its questions, always the same; what is stored stays.
+        quick: draw ``most`` of its questions, always the same; what is stored stays.
         seed: what all that is drawn depends on; the first of its own where None.
+        most: questions of a quick draw.
 
     Raises:
         QueryError: there is no such task, or it has no file of queries and one is named.
@@ -76,7 +77,7 @@ def load(name: str, *, quick: bool = False, seed: int | None = None) -> Task:
     path, note = _file_of(name)
     given = found.seeds[0] if seed is None else seed
     task = found.make(Request(found.name, f"{found.words}{note}", given, path, found.shape))
-    return _shortened(task, given) if quick else task
+    return _shortened(task, given, most) if quick else task
 
 
 def _file_of(name: str) -> tuple[Path | None, str]:
@@ -93,12 +94,12 @@ def _file_of(name: str) -> tuple[Path | None, str]:
     return paths[0], f" Of several such files {paths[0].name} is used, not {others}." if others else ""
 
 
-def _shortened(task: Task, seed: int) -> Task:
-    if len(task.questions) <= QUICK:
+def _shortened(task: Task, seed: int, most: int) -> Task:
+    if len(task.questions) <= most:
         return task
-    drawn = random.Random(f"{seed} questions").sample(range(len(task.questions)), QUICK)
+    drawn = random.Random(f"{seed} questions").sample(range(len(task.questions)), most)
     return replace(
         task,
         questions=tuple(task.questions[at] for at in sorted(drawn)),
-        counts={**task.counts, "questions not asked quickly": len(task.questions) - QUICK},
+        counts={**task.counts, "questions not asked quickly": len(task.questions) - most},
     )

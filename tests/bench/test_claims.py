@@ -35,7 +35,21 @@ def sample(places: list[int], *, scores=None, confidence=None, novelty=None, kno
     )  # fmt: skip
     return Sample.of(
         [
-            Row(f"q{n}", f"c{n}", "", right, "strict", place, int(place > 0), int(place > 0), False, score, sure, new)
+            Row(
+                f"q{n}",
+                f"c{n}",
+                "",
+                "",
+                right,
+                "strict",
+                place,
+                int(place > 0),
+                int(place > 0),
+                False,
+                score,
+                sure,
+                new,
+            )
             for n, (place, score, sure, new, right) in enumerate(columns)
         ],
         "strict",
@@ -171,6 +185,7 @@ def test_printed_numbers_reconcile_or_do_not() -> None:
 
 def test_every_claim_names_what_exists() -> None:
     of = claims()
+    assert set(of.slow) <= {arm for claim in of.claims for arm in claim.arms}
     assert len({claim.id for claim in of.claims}) == len(of.claims) >= 25
     for claim in of.claims:
         assert claim.says
@@ -215,7 +230,7 @@ def toy_claims(toy_suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Claims:
         Claim("lacking", "It is above.", "above", near, "toy/plain", measure="top1", baselines=("no-such-weights",)),
         Claim("never", "A model answers.", "untestable", near, why="it needs a model"),
     )
-    return Claims("Toy claims.", 3, 0.05, made)
+    return Claims("Toy claims.", 3, 0.05, (), made)
 
 
 def test_claims_are_judged_from_rows_and_corrected_together(toy_claims: Claims, tmp_path: Path) -> None:
@@ -252,3 +267,11 @@ def test_the_command_gives_the_record(
     assert main(words) == 0
     assert capsys.readouterr().out.startswith("## claims (quick)\n")
     assert np.isfinite(record["claims"][0]["cpu_s"])
+
+
+def test_a_quick_run_leaves_the_slow_arms_out_and_says_so(toy_claims: Claims, tmp_path: Path) -> None:
+    record = claims_record(replace(toy_claims, slow=("toy_suite:Far",)), tmp_path, quick=True)
+    assert [claim["verdict"] for claim in record["claims"][:2]] == [UNTESTABLE, UNTESTABLE]
+    assert list(record["claims"][0]["unavailable"]) == ["toy_suite:Far"]
+    assert "not here: toy_suite:Far" in claims_text(record)
+    assert not (tmp_path / "run.json").exists()  # rows may be shared with a suite's run, whose account stays

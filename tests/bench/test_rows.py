@@ -1,5 +1,7 @@
 """Rows out of rankings, their file, and figures out of rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,15 @@ def test_rows_are_written_and_read_as_they_are_and_in_the_same_bytes(tmp_path):
     assert repr(read_rows(first)) == repr(rows)  # by repr, since NaN is not equal to itself
 
 
+def test_folds_are_cut_by_what_a_question_names_and_else_by_its_cluster(tmp_path):
+    task = task_of(("a",), ("b",))
+    named = replace(task.questions[1], group="PMID:1")
+    rows = rows_of(replace(task, questions=(task.questions[0], named)), ranking_of([[0, 1]] * 2, [[5, 1]] * 2))
+    assert [(one.cluster, one.group) for one in rows] == [("c0", "c0"), ("c1", "PMID:1")]
+    write_rows(rows, tmp_path / "a.csv.gz")
+    assert [one.group for one in read_rows(tmp_path / "a.csv.gz")] == ["c0", "PMID:1"]
+
+
 def test_a_cut_or_foreign_file_of_rows_is_refused(tmp_path):
     path = tmp_path / "a.csv.gz"
     write_rows([], path)
@@ -117,7 +128,8 @@ def test_a_cut_or_foreign_file_of_rows_is_refused(tmp_path):
 
 
 def row(question, first, *, tied=1, known=True, cluster="", confidence=np.nan, novelty=np.nan):
-    return Row(question, cluster or question, "", known, "strict", first, tied, 1, False, np.nan, confidence, novelty)
+    cluster = cluster or question
+    return Row(question, cluster, cluster, "", known, "strict", first, tied, 1, False, np.nan, confidence, novelty)
 
 
 def test_figures_are_those_of_the_answerable_questions():

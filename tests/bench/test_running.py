@@ -11,9 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import toy_suite as toy_suite_arms
 from toy_suite import asked, toy_task
 
 from sma_gpu.bench import running
+from sma_gpu.bench.arms import registry as arms
+from sma_gpu.bench.arms.arm import Setting
 from sma_gpu.bench.report import report_record
 from sma_gpu.bench.running import read_run, run_suite, task_fingerprint
 from sma_gpu.bench.suites import Suite
@@ -196,6 +199,37 @@ def test_only_the_arms_and_tasks_named_are_run(toy_suite: Suite, tmp_path: Path)
         run_suite(toy_suite, tmp_path, only_arms=["fra"])
     with pytest.raises(QueryError, match="there is no such task"):
         run_suite(toy_suite, tmp_path, only_tasks=["toy/plane"])
+
+
+def test_a_model_named_for_a_run_reaches_the_arms_that_use_one(
+    toy_suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, str]] = []
+
+    class Encoding(toy_suite_arms.Near):
+        def __init__(self, setting: Setting) -> None:
+            super().__init__(setting)
+            given.append(dict(setting.models))
+
+    monkeypatch.setattr(toy_suite_arms, "Encoding", Encoding, raising=False)
+    entry = arms.Entry("encoding", "toy_suite:Encoding", "encodes", models={"embedding": str(tmp_path)})
+    monkeypatch.setattr(arms, "ARMS", (*arms.ARMS, entry))
+    monkeypatch.setattr(arms, "missing_model", lambda model: "" if Path(model).is_dir() else f"no weights of {model}")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "weights").write_text(name, encoding="utf-8")
+        models = {"embedding": str(tmp_path / name)}
+        run = run_suite(toy_suite, tmp_path / "run", only_arms=["encoding"], models=models)
+        assert set(map(str, given)) == {str(models)}
+        words = report_record(run)["tables"][0]["words"]
+        assert words == f"A toy task. Models named for this run: embedding {name}."
+        assert asked == {"near": 2 * QUESTIONS}
+        asked.clear()
+        given.clear()
+    lacking = run_suite(toy_suite, tmp_path / "run", only_arms=["encoding"], models={"embedding": "nobody/nothing"})
+    assert {cell.unavailable for cell in lacking.cells} == {"no weights of nobody/nothing"}
+    with pytest.raises(QueryError, match="model reranker: no arm of this run has that use for one"):
+        run_suite(toy_suite, tmp_path / "run", only_arms=["encoding"], models={"reranker": "x"})
 
 
 def test_everything_is_looked_at_before_anything_is_asked(

@@ -18,9 +18,10 @@ from small_medicine import write_small
 
 from sma_gpu.bench import growth, speed
 from sma_gpu.bench.chart import chart
-from sma_gpu.bench.peers.protocol import PEERS, Sets
+from sma_gpu.bench.peers.protocol import PEERS
 from sma_gpu.bench.processes import ArmFault, Process, environment_of_arms
 from sma_gpu.bench.speed_table import bars, speed_text
+from sma_gpu.bench.term_sets import TermSets
 from sma_gpu.bench.workloads import make_workload, world_of
 from sma_gpu.cli import main
 
@@ -182,13 +183,13 @@ def test_a_seed_fixes_a_workload(data: Path) -> None:
 def test_closures_and_parts_of_sets(data: Path) -> None:
     workload = make_workload("w1", 7, quick=True)
     world, lattice = world_of(workload), workload.domain.mounted.lattice
-    sets = Sets(workload.cases.ptr, workload.cases.functors)
+    sets = TermSets(workload.cases.ptr, workload.cases.functors)
     closed = world.closed(sets)
     for number in (0, 17, 39):
-        wanted = sorted({a for t in sets.of(number).tolist() for a in lattice.ancestors_of(t).tolist()})
-        assert closed.of(number).tolist() == wanted
+        wanted = sorted({a for t in sets.members(number).tolist() for a in lattice.ancestors_of(t).tolist()})
+        assert closed.members(number).tolist() == wanted
     part = sets.part(5, 9)
-    assert [part.of(i).tolist() for i in range(4)] == [sets.of(i).tolist() for i in range(5, 9)]
+    assert [part.members(i).tolist() for i in range(4)] == [sets.members(i).tolist() for i in range(5, 9)]
 
 
 def test_every_peer_says_how_it_is_installed() -> None:
@@ -201,8 +202,8 @@ def test_every_peer_says_how_it_is_installed() -> None:
 
 def test_what_a_peer_does_wrong_is_told_and_ends_no_other(data: Path, tmp_path: Path) -> None:
     workload = make_workload("w1", 7, quick=True)
-    sets = Sets(workload.queries.ptr, workload.queries.functors)
-    speed.store(tmp_path, world_of(workload), Sets(workload.cases.ptr, workload.cases.functors), sets)
+    sets = TermSets(workload.queries.ptr, workload.queries.functors)
+    speed.store(tmp_path, world_of(workload), TermSets(workload.cases.ptr, workload.cases.functors), sets)
     with Process(tmp_path) as process:
         with pytest.raises(ArmFault, match="No module named"):
             process.ask("build", module="sma_gpu.bench.peers.nothing", options={})
