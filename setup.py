@@ -88,7 +88,7 @@ PACKAGES = find_packages(include=["sma_gpu", "sma_gpu.*"])
 
 # Folders that hold data but no modules are named from the package above them.
 PACKAGE_DATA = {
-    "": ["py.typed", "*.toml", "*.json", "*.md", "*.cu", "*.cuh"],
+    "": ["py.typed", "*.toml", "*.json", "*.md", "*.css", "*.js", "*.cu", "*.cuh"],
     "sma_gpu.ontologies": ["manifests/**/*", "samples/**/*"],
     "sma_gpu.bench": ["**/*.toml", "**/*.json"],
 }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from .figures import Sample, compare_family, figures, strongest
+from .rows import Row
 from .running import PLACES, Cell, Run
 from .suites import Family, Suite, Table
 from .tasks.task import STRICT
 
-__all__ = ["SCHEMA", "report_record"]
+__all__ = ["SCHEMA", "report_record", "samples_of"]
 
 SCHEMA = "sma-gpu/bench-report/1"
 
@@ -32,24 +33,39 @@ def report_record(run: Run) -> dict[str, Any]:
     }
 
 
+def samples_of(run: Run, table: Table) -> Iterator[tuple[str, str, dict[str, Sample]]]:
+    """Yields the parts of a table in their order: hit rule, name of the slice or nothing, the sample of each arm."""
+    rows = _rows_of(run, table)
+    for rule in _rules(run, table):
+        for slice_name in ("", *table.slices):
+            yield rule, slice_name, {name: Sample.of(found, rule, slice_name) for name, found in rows.items()}
+
+
+def _rows_of(run: Run, table: Table) -> dict[str, list[Row]]:
+    """Returns the rows of each arm that was asked."""
+    cells = [cell for cell in run.cells if cell.task == table.task]
+    unavailable = {cell.arm for cell in cells if cell.unavailable}
+    names = dict.fromkeys(cell.arm for cell in cells if cell.arm not in unavailable)
+    return {name: run.of(table.task, name) for name in names}
+
+
+def _rules(run: Run, table: Table) -> list[str]:
+    return [rule for rule in table.rules if rule == STRICT or rule in run.told[table.task]["rules"]]
+
+
 def _table(run: Run, table: Table) -> dict[str, Any]:
     told = run.told[table.task]
     cells = [cell for cell in run.cells if cell.task == table.task]
     unavailable = {cell.arm: cell.unavailable for cell in cells if cell.unavailable}
-    names = [name for name in dict.fromkeys(cell.arm for cell in cells) if name not in unavailable]
-    rows = {name: run.of(table.task, name) for name in names}
-    rules = [rule for rule in table.rules if rule == STRICT or rule in told["rules"]]
-    parts = []
-    for rule in rules:
-        for slice_name in ("", *table.slices):
-            samples = {name: Sample.of(found, rule, slice_name) for name, found in rows.items()}
-            parts.append(
-                {
-                    "rule": rule,
-                    "slice": slice_name,
-                    "arms": {name: figures(sample, novelty=rule == STRICT) for name, sample in samples.items()},
-                }
-            )
+    rows, rules = _rows_of(run, table), _rules(run, table)
+    parts = [
+        {
+            "rule": rule,
+            "slice": slice_name,
+            "arms": {name: figures(sample, novelty=rule == STRICT) for name, sample in samples.items()},
+        }
+        for rule, slice_name, samples in samples_of(run, table)
+    ]
     return {
         "task": table.task,
         "words": told["words"],
@@ -63,7 +79,7 @@ def _table(run: Run, table: Table) -> dict[str, Any]:
         "rules_missing": [rule for rule in table.rules if rule not in rules],
         "unavailable": unavailable,
         "arm_counts": {
-            name: counts for name in names if (counts := _counted(cell for cell in cells if cell.arm == name))
+            name: counts for name in rows if (counts := _counted(cell for cell in cells if cell.arm == name))
         },
     }
 
@@ -77,7 +93,7 @@ def _counted(cells: Iterable[Cell]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _family(suite: Suite, family: Family, rows: Mapping[str, list[Any]], rules: list[str]) -> dict[str, Any] | None:
+def _family(suite: Suite, family: Family, rows: Mapping[str, list[Row]], rules: list[str]) -> dict[str, Any] | None:
     if suite.ours not in rows or family.rule not in rules:
         return None
     samples = {

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["MEASURE_WORDS", "grid", "report_text", "share", "signed"]
+__all__ = [
+    "COMPARISON_HEAD",
+    "HEAD",
+    "MEASURE_WORDS",
+    "NOVELTY_HEAD",
+    "comparison_cells",
+    "figure_cells",
+    "grid",
+    "novelty_cells",
+    "report_text",
+    "share",
+    "signed",
+]
 
-_HEAD = (
+HEAD = (
     "arm",
     "top-1",
     "top-5",
@@ -18,13 +30,25 @@ _HEAD = (
     "AURC top-1",
     "AURC top-5",
 )
-_NOVELTY_HEAD = (
+NOVELTY_HEAD = (
     "arm",
     "AUROC of the first score",
     "novelty AUROC",
     "AUPR",
     "F1 at a threshold from the other half",
     "F1 of calling all novel",
+)
+_NOVELTY = ("auroc", "aupr", "f1", "f1_everything_novel")
+COMPARISON_HEAD = (
+    "control",
+    "measure",
+    "ours",
+    "theirs",
+    "difference",
+    "interval",
+    "p (Holm)",
+    "Cliff's delta",
+    "win/tie/loss",
 )
 MEASURE_WORDS = {
     "top1": "top-1", "top5": "top-5", "top10": "top-10", "mrr": "MRR", "macro_top1": "per-cluster top-1",
@@ -70,8 +94,8 @@ def _part(report: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
     where = f", slice `{part['slice']}`" if part["slice"] else ""
     sizes = f"{some['answerable']:,} answerable questions in {some['clusters']:,} clusters"
     lines = [f"Rule `{part['rule']}`{where}: {sizes}.", ""]
-    cells = [[_name(report, name), *_cells(found)] for name, found in arms.items()]
-    lines += grid(_HEAD, cells)
+    cells = [[_name(report, name), *figure_cells(found)] for name, found in arms.items()]
+    lines += grid(HEAD, cells)
     spread = [
         f"{_name(report, name)} top-1 {share(found['ties']['pessimistic']['top1'])} to "
         f"{share(found['ties']['optimistic']['top1'])}, top-10 {share(found['ties']['pessimistic']['top10'])} to "
@@ -88,15 +112,8 @@ def _part(report: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
         lines += [f"Equal scores go on beyond place {report['places']}: " + "; ".join(cut) + " questions.", ""]
     told = {name: found for name, found in arms.items() if found["novelty"] or found["grounding_auroc"] is not None}
     if told:
-        rows = [
-            [
-                _name(report, name),
-                share(found["grounding_auroc"]),
-                *(share((found["novelty"] or {}).get(f)) for f in ("auroc", "aupr", "f1", "f1_everything_novel")),
-            ]
-            for name, found in told.items()
-        ]
-        lines += grid(_NOVELTY_HEAD, rows)
+        rows = [[_name(report, name), *novelty_cells(found)] for name, found in told.items()]
+        lines += grid(NOVELTY_HEAD, rows)
     return lines
 
 
@@ -107,37 +124,40 @@ def _family(report: Mapping[str, Any], family: Mapping[str, Any]) -> list[str]:
         f"`{report['ours']}` against each control, rule `{family['rule']}`{where}. Strongest control by {best}.",
         "",
     ]
-    head = (
-        "control",
-        "measure",
-        "ours",
-        "theirs",
-        "difference",
-        "interval",
-        "p (Holm)",
-        "Cliff's delta",
-        "win/tie/loss",
-    )
     rows = [
         [
             ("**" + c["other"] + "**") if family["strongest"][c["measure"]] == c["other"] else c["other"],
-            MEASURE_WORDS[c["measure"]],
-            share(c["ours"]),
-            share(c["theirs"]),
-            signed(c["ours"], c["theirs"]),
-            f"{c['low']:+.3f} to {c['high']:+.3f}",
-            _p(c["corrected_p"]),
-            f"{c['delta']:+.3f}",
-            f"{c['wins']}/{c['ties']}/{c['losses']}",
+            *comparison_cells(c),
         ]
         for c in family["comparisons"]
     ]
-    return lines + grid(head, rows)
+    return lines + grid(COMPARISON_HEAD, rows)
 
 
-def _cells(found: Mapping[str, Any]) -> list[str]:
+def figure_cells(found: Mapping[str, Any]) -> list[str]:
+    """Returns the cells of an arm's figures, under ``HEAD`` behind the arm."""
     names = ("top1", "top5", "top10", "mrr", "macro_top1", "macro_top10", "aurc_top1", "aurc_top5")
     return [share(found[name]) for name in names]
+
+
+def novelty_cells(found: Mapping[str, Any]) -> list[str]:
+    """Returns the cells of how an arm tells what it cannot answer, under ``NOVELTY_HEAD`` behind the arm."""
+    novelty = found["novelty"] or {}
+    return [share(found["grounding_auroc"]), *(share(novelty.get(f)) for f in _NOVELTY)]
+
+
+def comparison_cells(one: Mapping[str, Any]) -> list[str]:
+    """Returns the cells of one comparison, under ``COMPARISON_HEAD`` behind the control."""
+    return [
+        MEASURE_WORDS[one["measure"]],
+        share(one["ours"]),
+        share(one["theirs"]),
+        signed(one["ours"], one["theirs"]),
+        f"{one['low']:+.3f} to {one['high']:+.3f}",
+        _p(one["corrected_p"]),
+        f"{one['delta']:+.3f}",
+        f"{one['wins']}/{one['ties']}/{one['losses']}",
+    ]
 
 
 def _name(report: Mapping[str, Any], name: str) -> str:

@@ -97,6 +97,8 @@ def test_contract_says_kept_or_broken(capsys: pytest.CaptureFixture[str]) -> Non
         (["run", "toy", "--arm", "nobody"], 2, "arm nobody: there is no such arm"),
         (["run", "toy", "--arm", "toy_suite:Nobody", "--folder", "x"], 2, "cannot be imported"),
         (["run", "toy", "--task", "toy/plane"], 2, "there is no such task"),
+        (["run", "toy", "--model", "embedding=x"], 2, "model embedding: no arm of this run has that use for one"),
+        (["run", "toy", "--arm", "dense-text", "--model", "embedding"], 2, "model embedding: no model is named"),
         (["report", "nowhere"], 2, "run in nowhere"),
         (["contract", "nobody"], 2, "arm nobody: there is no such arm"),
     ],
