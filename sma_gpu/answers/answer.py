@@ -5,7 +5,8 @@ Fields may be added in later versions; none is renamed. Bits are exact: a score 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def answer(
     novelty: float | None,
     restriction: Restriction | None = None,
     genes: list[dict[str, Any]] | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Returns the answer object.
 
@@ -54,9 +56,11 @@ def answer(
         novelty: of the query, or None where it could not be compared with anything.
         restriction: the only cases that could be hits, or None for all.
         genes: the genes ranked by these hits, best first, or None where genes are not ranked.
+        more: fields beside these or in their place, on reruns with one term changed and by a calibration.
     """
     ontology, records, dials = source.domain.mounted.ontology, source.domain.records, source.index.dials
     sought = [] if restriction is None else [restriction.note(source.domain.manifest.entity)]
+    sought += [] if source.calibrated is None else source.calibrated.notes(hits, restriction)
     result = {
         "schema": ANSWER_SCHEMA,
         "id": query_id,
@@ -81,12 +85,15 @@ def answer(
         "abstained": reason is not None,
         "reason": reason,
         "novelty": novelty,
-        "calibration": None,
+        "novel": None,
+        "calibration": None if source.calibrated is None else dict(source.calibrated.told),
+        "threshold": None if source.calibrated is None else source.calibrated.rule(None),
         "notes": [*query.notes, *sought, *source.domain.notes, source.domain.manifest.notice],
         "hits": hits,
     }
     if source.genes is not None:
         result |= {"by_gene": source.genes.as_dict(), "genes": genes or []}
+    result |= more
     return result | _with_paths(source, _names(source, result))
 
 

@@ -33,6 +33,9 @@ RUN_SCHEMA = "sma-gpu/run/1"
 
 _BLOCK = 256  # records ranked together; changes speed, and how soon a line is written, never an answer
 
+_Asked = Callable[[Sequence[tuple[str | None, EncodedQuery]]], Iterator[dict[str, Any]]]
+"""Yields the answer to each query."""
+
 
 @dataclass(frozen=True)
 class BatchOutcome:
@@ -49,6 +52,9 @@ def answer_lines(
     records: Sequence[PatientRecord | BadRecord],
     k: int,
     restriction: Restriction | None = None,
+    *,
+    stability: int = 0,
+    seed: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """Yields the answer to each record, or ``{"id", "error": {"asked", "found", "do"}}`` for one that failed.
 
@@ -57,17 +63,23 @@ def answer_lines(
         records: what to answer.
         k: most hits wanted for each.
         restriction: the only cases that can be hits; all where it is None.
+        stability: distinct reruns of each with one term changed; see ``Engine.query``.
+        seed: what these are drawn from.
     """
+
+    def asked(queries: Sequence[tuple[str | None, EncodedQuery]]) -> Iterator[dict[str, Any]]:
+        return engine.answers(queries, k, restriction, stability=stability, seed=seed)
+
     for start in range(0, len(records), _BLOCK):
-        yield from _block_lines(engine, records[start : start + _BLOCK], k, restriction)
+        yield from _block_lines(engine, records[start : start + _BLOCK], asked)
 
 
 def _block_lines(
-    engine: Engine, records: Sequence[PatientRecord | BadRecord], k: int, restriction: Restriction | None
+    engine: Engine, records: Sequence[PatientRecord | BadRecord], asked: _Asked
 ) -> Iterator[dict[str, Any]]:
     encoded = [_encoded(engine, record) for record in records]
     queries = [(r.id, query) for r, query in zip(records, encoded, strict=True) if not isinstance(query, SmaError)]
-    answers = _answers(engine, queries, k, restriction)
+    answers = _answers(queries, asked)
     for record, query in zip(records, encoded, strict=True):
         line = query if isinstance(query, SmaError) else next(answers)
         if isinstance(line, SmaError):
@@ -83,19 +95,17 @@ def _block_lines(
         yield line
 
 
-def _answers(
-    engine: Engine, queries: Sequence[tuple[str | None, EncodedQuery]], k: int, restriction: Restriction | None
-) -> Iterator[dict[str, Any] | SmaError]:
+def _answers(queries: Sequence[tuple[str | None, EncodedQuery]], asked: _Asked) -> Iterator[dict[str, Any] | SmaError]:
     """Yields the answer to each query, or why it has none."""
     done = 0
     try:
-        for answer in engine.answers(queries, k, restriction):
+        for answer in asked(queries):
             yield answer
             done += 1
     except SmaError:  # one query of those that are ranked together; each is asked by itself, to find which
         for query in queries[done:]:
             try:
-                yield next(engine.answers([query], k, restriction))
+                yield next(asked([query]))
             except SmaError as error:
                 yield error
 
@@ -117,6 +127,9 @@ def write_lines(
     progress: Callable[[], object] = lambda: None,
     restriction: Restriction | None = None,
     render: Callable[[dict[str, Any]], str] = lambda line: line_text(line) + "\n",
+    *,
+    stability: int = 0,
+    seed: int = 0,
 ) -> tuple[int, int]:
     """Writes the answers to ``records``, a line each, and returns how many failed and how many abstained.
 
@@ -128,9 +141,11 @@ def write_lines(
         progress: called after each line.
         restriction: the only cases that can be hits; all where it is None.
         render: what is written of each; a line of JSON unless another form is given.
+        stability: see ``answer_lines``.
+        seed: likewise.
     """
     failed = abstained = 0
-    for line in answer_lines(engine, records, k, restriction):
+    for line in answer_lines(engine, records, k, restriction, stability=stability, seed=seed):
         file.write(render(line))
         file.flush()
         failed, abstained = failed + _failed(line), abstained + _abstained(line)
@@ -188,9 +203,15 @@ def replaces(out: Path, other: str) -> bool:
 
 
 def run_fingerprints(
-    engine: Engine, given: PatientInput, k: int, restriction: Restriction | None = None
+    engine: Engine,
+    given: PatientInput,
+    k: int,
+    restriction: Restriction | None = None,
+    *,
+    stability: int = 0,
+    seed: int = 0,
 ) -> dict[str, Any]:
-    """Returns all that the lines of a batch depend on."""
+    """Returns all that the lines of a batch depend on; the seed only where it makes a difference."""
     return {
         "schema": RUN_SCHEMA,
         "answers": ANSWER_SCHEMA,
@@ -206,6 +227,8 @@ def run_fingerprints(
         "backend": engine.backend,
         **engine.made_with,
         "restriction": None if restriction is None else restriction.fingerprint(engine.index.keys),
+        "stability": stability,
+        "seed": seed if stability else None,
     }
 
 
@@ -218,6 +241,8 @@ def write_batch(
     overwrite: bool = False,
     progress: Callable[[], object] = lambda: None,
     restriction: Restriction | None = None,
+    stability: int = 0,
+    seed: int = 0,
 ) -> BatchOutcome:
     """Writes the answers to ``out``, going on where an earlier run of the same batch stopped.
 
@@ -229,12 +254,14 @@ def write_batch(
         overwrite: start anew whatever is there.
         progress: called for each record that is done, those of an earlier run included.
         restriction: the only cases that can be hits; all where it is None.
+        stability: see ``answer_lines``.
+        seed: likewise.
 
     Raises:
         FingerprintMismatch: the lines there were made from something else; ``field`` names what.
         ArtifactError: ``out`` is there but was not written by a batch.
     """
-    wanted = run_fingerprints(engine, given, k, restriction)
+    wanted = run_fingerprints(engine, given, k, restriction, stability=stability, seed=seed)
     run_file = _run_file(out)
     done = failed = abstained = 0
     begun = out.exists() and out.stat().st_size > 0 and not overwrite
@@ -246,7 +273,9 @@ def write_batch(
     with out.open("a" if begun else "w", encoding="utf-8") as file:
         if not begun:  # only now: beside lines of an earlier run these fingerprints would be false
             _write_whole(run_file, json.dumps(wanted, indent=1) + "\n")
-        new_failed, new_abstained = write_lines(engine, given.records[done:], k, file, progress, restriction)
+        new_failed, new_abstained = write_lines(
+            engine, given.records[done:], k, file, progress, restriction, stability=stability, seed=seed
+        )
     return BatchOutcome(len(given.records), failed + new_failed, abstained + new_abstained, done)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,26 +11,22 @@ import numpy.typing as npt
 
 from ..cases import CaseBatch, EncodedQuery, encode_query
 from ..cases.encoder import Changed, LeftOut, id_list
-from ..errors import QueryError, UnknownTerm
-from ..ontologies.records.without import without_sources as leave_out
+from ..errors import UnknownTerm
 from ..ontologies.spelling import Respelled, respell
-from ..ops import choose
-from ..ops.registry import AUTO
 from ..retrieval import OpenQuery, check_k, explain, open_blocks
 from ..retrieval.block import QueryBlock
 from ..retrieval.mappings import map_block
 from ..retrieval.ties import count_ties
-from ..scoring import Dials
 from ..trust import NOTHING_FITS, Abstention, novelty, why_abstain
+from ..trust.stability import check_runs
 from . import answer as shape
-from .by_gene import find_genes
+from .calibrated import Judgement
 from .indexed import IndexedDomain
-from .own_index import open_any
 from .ranked import merged_rank, take
 from .restriction import Restriction
-from .twins import faults_note, find_twins, missing_mappings
+from .steadiness import look, of_answer, of_hit
 
-__all__ = ["Engine", "open_engine"]
+__all__ = ["Engine"]
 
 
 class Engine(IndexedDomain):
@@ -91,6 +86,8 @@ class Engine(IndexedDomain):
         query_id: str | None = None,
         among: Iterable[str] | None = None,
         where: str | Iterable[str] = (),
+        stability: int = 0,
+        seed: int = 0,
     ) -> dict[str, Any]:
         """Returns the answer object for one query: schema ``sma-gpu/answer/1``.
 
@@ -101,6 +98,8 @@ class Engine(IndexedDomain):
             query_id: the caller's name for the query.
             among: keys of the only cases that can be hits; all where it is None. What a term is worth stays the same.
             where: conditions that hits fulfil, all of them, such as ``source=OMIM``; see ``where``.
+            stability: distinct reruns with one term changed, by which to say how steady hits are; none where it is 0.
+            seed: what these are drawn from.
 
         Raises:
             QueryError: ``k`` is not a whole number above 0, the ids are not given as a collection of strings, or a
@@ -108,7 +107,8 @@ class Engine(IndexedDomain):
             UnknownTerm: the engine is strict, and an id cannot be used.
             UnknownKey: no indexed case has one of the keys in ``among``.
         """
-        return next(self.answers([(query_id, self.encode(observed, excluded))], k, self.restrict(among, where)))
+        asked = [(query_id, self.encode(observed, excluded))]
+        return next(self.answers(asked, k, self.restrict(among, where), stability=stability, seed=seed))
 
     def like(
         self,
@@ -118,6 +118,8 @@ class Engine(IndexedDomain):
         query_id: str | None = None,
         among: Iterable[str] | None = None,
         where: str | Iterable[str] = (),
+        stability: int = 0,
+        seed: int = 0,
     ) -> dict[str, Any]:
         """Returns the answer object for a stored case as query, as it is annotated; it is itself no hit.
 
@@ -132,10 +134,16 @@ class Engine(IndexedDomain):
         encoded = EncodedQuery(present, absent, (), (), (note,), len(present))
         everywhere = Restriction(np.ones(len(self.index), np.bool_))
         restriction = (self.restrict(among, where) or everywhere).leaving_out(number, key)
-        return next(self.answers([(query_id, encoded)], k, restriction))
+        return next(self.answers([(query_id, encoded)], k, restriction, stability=stability, seed=seed))
 
     def answers(
-        self, queries: Sequence[tuple[str | None, EncodedQuery]], k: int, restriction: Restriction | None = None
+        self,
+        queries: Sequence[tuple[str | None, EncodedQuery]],
+        k: int,
+        restriction: Restriction | None = None,
+        *,
+        stability: int = 0,
+        seed: int = 0,
     ) -> Iterator[dict[str, Any]]:
         """Yields the answer object to each of ``queries``, in their order; they are ranked together, in blocks.
 
@@ -143,38 +151,42 @@ class Engine(IndexedDomain):
             queries: the caller's name for each query, and the query, made by ``encode``.
             k: most hits wanted for each, 1 or more.
             restriction: the only cases that can be hits, made by ``restrict``; all where it is None.
+            stability: see ``query``.
+            seed: likewise.
 
         Raises:
-            QueryError: ``k`` is not a whole number above 0.
-            CapacityError: a bound would reach 2^31 units.
+            QueryError: ``k`` is not a whole number above 0, or ``stability`` or ``seed`` none of 0 or more.
+            CapacityError: a bound would reach 2^31 units, or there are too many hits to hold against each other.
         """
-        places = check_k(k)
-        why = [self._why_abstain(query, restriction) for _, query in queries]
+        places, runs = check_k(k), check_runs(stability, seed)
+        why = [self.why_abstain(query, restriction) for _, query in queries]
         asked = [query for (_, query), abstention in zip(queries, why, strict=True) if abstention is None]
-        ranked = self._ranked(asked, places, restriction)
+        ranked = self._ranked(asked, places, restriction, runs, seed)
         for (query_id, query), abstention in zip(queries, why, strict=True):
             if abstention is not None:
-                yield self._without_hits(query, query_id, abstention, restriction)
+                yield self._without_hits(query, query_id, abstention, restriction) | of_answer(None, 0, runs, seed)
                 continue
             found = next(ranked)
             if not found.hits:
-                yield self._without_hits(query, query_id, self._nothing_fits(restriction), restriction)
+                yield self._without_hits(query, query_id, self._nothing_fits(restriction), restriction) | found.reruns
                 continue
+            withheld = self._why_withheld(found.judgement)
             yield shape.answer(
                 self,
                 query,
                 query_id,
-                None,
-                hits=found.hits,
+                None if withheld is None else withheld.words,
+                hits=found.hits if withheld is None else [],
                 certified=found.certified,
                 aligned=found.aligned,
                 novelty=novelty(found.hits[0]["explained"], None),
                 restriction=restriction,
                 genes=found.genes,
+                more=found.reruns | self._by_calibration(found.judgement, None),
             )
 
     def _ranked(
-        self, queries: Sequence[EncodedQuery], places: int, restriction: Restriction | None
+        self, queries: Sequence[EncodedQuery], places: int, restriction: Restriction | None, runs: int, seed: int
     ) -> Iterator[_Ranked]:
         """Yields what was found for each query; every one of them can be asked."""
         carried = self.genes.carried if self.genes else self.twins.carried if self.merge and self.twins else None
@@ -185,6 +197,9 @@ class Engine(IndexedDomain):
             ties = count_ties(block, tops)
             cases = tops.cases.astype(np.int32)
             mappings = map_block(block, cases, self.backend)
+            asked = [queries[number] for number in block.numbers.tolist()]
+            steady = look(self, asked, block, cases, runs, seed, restriction)
+            judgements = self._judgements(block, asked)
             for row, number in enumerate(block.numbers.tolist()):
                 query = queries[number]
                 hits = []
@@ -192,9 +207,12 @@ class Engine(IndexedDomain):
                     case, pairs = int(cases[row, place]), mappings.pairs(row, place)
                     account = explain(self.index, query.present, query.excluded, case, mapping=pairs)
                     rank, merged = int(taken.rank[row, place]), int(taken.merged[row, place])
-                    hits.append(shape.hit(self, query, account, case, rank, merged, int(ties[row, place])))
+                    shown = shape.hit(self, query, account, case, rank, merged, int(ties[row, place]))
+                    hits.append(shown | of_hit(self, steady, row, place) | _sure(judgements[row], case))
                 genes = None if self.genes is None else self.genes.listed(taken.things[row], hits)
-                yield _Ranked(hits, bool(tops.certified[row]), int(tops.aligned[row]), genes)
+                reruns = of_answer(steady, row, runs, seed)
+                certified, aligned = bool(tops.certified[row]), int(tops.aligned[row])
+                yield _Ranked(hits, certified, aligned, genes, reruns, judgements[row])
 
     def _blocks(self, queries: Sequence[EncodedQuery], restriction: Restriction | None) -> Iterator[QueryBlock]:
         if not queries:
@@ -203,7 +221,23 @@ class Engine(IndexedDomain):
         among = None if restriction is None else restriction.wanted
         yield from open_blocks(self.index, batch, self.ops, among=among)
 
-    def _why_abstain(self, query: EncodedQuery, restriction: Restriction | None) -> Abstention | None:
+    def _judgements(self, block: QueryBlock, queries: Sequence[EncodedQuery]) -> Sequence[Judgement | None]:
+        """Returns what the calibration says of each query of an opened block; None each without one."""
+        if self.calibrated is None:
+            return [None] * len(queries)
+        return self.calibrated.judgements(self.index, block, queries, self.backend)
+
+    def _why_withheld(self, found: Judgement | None) -> Abstention | None:
+        if self.calibrated is None or found is None:
+            return None
+        return self.calibrated.why_withheld(found, self.index.keys[int(found.cases[0])])
+
+    def _by_calibration(self, found: Judgement | None, abstention: Abstention | None) -> dict[str, Any]:
+        """Returns the fields of an answer that the calibration fills; none without one."""
+        return {} if self.calibrated is None else self.calibrated.of_answer(found, abstention)
+
+    def why_abstain(self, query: EncodedQuery, restriction: Restriction | None) -> Abstention | None:
+        """Returns why this query cannot be asked, or None if it can; see ``trust.why_abstain``."""
         found = why_abstain(self.index, query)
         if found is None and restriction is not None and not restriction.count:
             words = f"no cases: {restriction.note(self.domain.manifest.entity)}"
@@ -226,6 +260,8 @@ class Engine(IndexedDomain):
         query_id: str | None = None,
         among: Iterable[str] | None = None,
         where: str | Iterable[str] = (),
+        stability: int = 0,
+        seed: int = 0,
     ) -> dict[str, Any]:
         """Returns an answer object whose one hit is the case ``key``, at its exact rank among all that can be hits.
 
@@ -238,27 +274,32 @@ class Engine(IndexedDomain):
             query_id: likewise.
             among: likewise.
             where: likewise.
+            stability: likewise.
+            seed: likewise.
 
         Raises:
             UnknownKey: no indexed case has this key, or one of the keys in ``among``.
             QueryError: the ids are not given as a collection of strings, or a condition cannot be put on these records.
             UnknownTerm: the engine is strict, and an id cannot be used.
         """
+        runs = check_runs(stability, seed)
         number = self.number_of(key)
         encoded = self.encode(observed, excluded)
         restriction = self.restrict(among, where)
-        abstention = self._why_abstain(encoded, restriction)
+        abstention = self.why_abstain(encoded, restriction)
         if abstention is not None:
-            return self._without_hits(encoded, query_id, abstention, restriction)
+            return self._without_hits(encoded, query_id, abstention, restriction) | of_answer(None, 0, runs, seed)
         opened = OpenQuery(next(self._blocks([encoded], restriction)))
         best = opened.top(1)
         if not len(best.cases):
-            return self._without_hits(encoded, query_id, self._nothing_fits(restriction), restriction)
+            answer = self._without_hits(encoded, query_id, self._nothing_fits(restriction), restriction)
+            return answer | of_answer(None, 0, runs, seed)
         best_explained = explain(
             self.index, encoded.present, encoded.excluded, int(best.cases[0]), opened.table
         ).explained
         place = opened.standing(number)
-        reason, hits = None, []
+        judgement = self._judgements(opened.block, [encoded])[0]
+        reason, hits, steady = None, [], None
         if restriction is not None and not restriction.wanted[number]:
             reason = f"{key} is none of those that hits are sought among, so it is no hit and has no rank"
         elif place.rank is None:
@@ -267,7 +308,9 @@ class Engine(IndexedDomain):
             account = explain(self.index, encoded.present, encoded.excluded, number, opened.table)
             groups = None if self.twins is None else self.twins.groups
             before = opened.top(place.rank).cases if groups is not None else np.arange(place.rank)
-            hits = [shape.hit(self, encoded, account, number, place.rank, merged_rank(before, groups), place.ties)]
+            steady = look(self, [encoded], opened.block, np.array([[number]], np.int32), runs, seed, restriction)
+            shown = shape.hit(self, encoded, account, number, place.rank, merged_rank(before, groups), place.ties)
+            hits = [shown | of_hit(self, steady, 0, 0) | _sure(judgement, number)]
         return shape.answer(
             self,
             encoded,
@@ -278,6 +321,7 @@ class Engine(IndexedDomain):
             aligned=place.aligned,
             novelty=novelty(best_explained, None),
             restriction=restriction,
+            more=of_answer(steady, 0, runs, seed) | self._by_calibration(judgement, None),
         )
 
     def compare(self, first: str, second: str) -> dict[str, Any]:
@@ -304,6 +348,7 @@ class Engine(IndexedDomain):
             aligned=0,
             novelty=novelty(None, abstention),
             restriction=restriction,
+            more=self._by_calibration(None, abstention),
         )
 
 
@@ -314,79 +359,10 @@ class _Ranked(NamedTuple):
     certified: bool
     aligned: int
     genes: list[dict[str, Any]] | None
+    reruns: dict[str, Any]
+    judgement: Judgement | None
 
 
-def open_engine(
-    domain: str,
-    dials: Dials | None = None,
-    *,
-    backend: str = AUTO,
-    device: str = AUTO,
-    release: str | None = None,
-    kind: str = "",
-    strict: bool = False,
-    language: str = "",
-    mappings: str | Path = AUTO,
-    least_confidence: float = 0.0,
-    merge: bool = False,
-    by: str = "",
-    inheritance: Iterable[str] = (),
-    without_sources: Iterable[str] = (),
-) -> Engine:
-    """Returns the engine of a ready domain, of a folder with the files of one, or of an index of one's own.
-
-    Args:
-        domain: a ready domain, or a folder.
-        dials: what scores depend on; where it is None the default, or what an index of one's own was built under.
-        backend: which ops to use; ``auto`` takes the best that can serve.
-        device: where that backend works: ``cpu``, ``cuda`` or ``auto``.
-        release: release of the ontology to use instead of the newest found.
-        kind: which kind of records, such as ``campaign``, where the domain has several; the usual one where empty.
-        strict: refuse files that otherwise load with warnings, and queries with ids that cannot be used.
-        language: of the names of terms, where the ontology has them in several; where it is empty English, or the one
-            in which an index of one's own was made.
-        mappings: an SSSOM file that says which records stand for the same; ``auto`` takes the one found with the
-            records or in an installed package, if any; ``none`` takes none.
-        least_confidence: rows of that file that state a confidence below it are not used.
-        merge: rank groups of records that stand for the same by their best one, instead of records.
-        by: ``gene`` ranks genes by the best record that each carries; empty ranks records.
-        inheritance: modes of inheritance, by id or name; only records with one of them, or a narrower one, are hits.
-        without_sources: publications, such as ``PMID:20301510``, whose rows are left out when the index is built.
-
-    Raises:
-        QueryError: ``merge`` together with ``by``, or there is no such ``by``, mode of inheritance or publication id.
-        DataMissing: a file is nowhere to be found, such as the mappings for ``merge``.
-        ParseError: a file cannot be read.
-
-    Example:
-        >>> engine = open_engine("medicine")                                       # doctest: +SKIP
-        >>> engine.query(["HP:0001166", "HP:0001083"], k=1)["hits"][0]["key"]      # doctest: +SKIP
-        'OMIM:121050'
-    """
-    choose(backend, device)  # what cannot serve is refused before any file is read
-    if by not in ("", "gene"):
-        raise QueryError(f"rank by {by!r}", "records can be ranked by gene, or as they are", "Give gene, or nothing.")
-    opened = open_any(domain, dials, release=release, kind=kind, strict=strict, language=language)
-    references, left_out = tuple(without_sources), None
-    if references:
-        records, left_out = leave_out(opened.domain.records, opened.domain.mounted.ontology, references)
-        opened = replace(opened, domain=replace(opened.domain, records=records), index=None)
-    known = find_twins(domain, opened.domain, mappings, least=least_confidence, strict=strict)
-    if merge and known is None:
-        raise missing_mappings(opened.domain.manifest.domain)
-    genes = find_genes(domain, opened.domain, strict=strict) if by else None
-    notes = [*([left_out.note] if left_out else []), *opened.domain.notes]
-    notes += [note for part in (known, genes) if part is not None for note in faults_note(part.report)]
-    return Engine(
-        replace(opened.domain, notes=tuple(notes)),
-        opened.dials,
-        backend=backend,
-        device=device,
-        strict=strict,
-        index=opened.index,
-        equivalents=known,
-        merge=merge,
-        genes=genes,
-        inheritance=inheritance,
-        left_out=left_out,
-    )
+def _sure(found: Judgement | None, case: int) -> dict[str, Any]:
+    """Returns the field of a hit that a calibration fills; none without one."""
+    return {} if found is None else {"confidence": found.of(case)}

@@ -26,6 +26,7 @@ SUFFIXES: Mapping[str, str] = {
     "tsv": ".tsv",
     "parquet": ".parquet",
     "text": ".txt",
+    "html": ".html",
     "navigator": ".navigator.json",
     "pheval": ".pheval.tsv",
 }
@@ -40,11 +41,15 @@ class TableForm:
         head: made by ``head_of``.
         entity: what a record describes.
         facet: what a facet of the terms is called, where the domain has any.
+        title: of the domain.
+        notice: of the domain, which every page shows.
     """
 
     head: Mapping[str, Any]
     entity: str
     facet: str = ""
+    title: str = ""
+    notice: str = ""
 
 
 def parse_forms(text: str, allowed: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +115,7 @@ def check_free(targets: Mapping[str, Path | None], lines: Path) -> None:
 
 
 def write_table_forms(lines: Iterable[Mapping[str, Any]], targets: Mapping[str, Path], form: TableForm) -> None:
-    """Writes answers in the forms TSV, Parquet and text; each file appears whole or not at all.
+    """Writes answers in the forms TSV, Parquet, text and HTML; each file appears whole or not at all.
 
     Args:
         lines: the answers and failed records.
@@ -140,6 +145,11 @@ def _sink(path: Path, name: str, form: TableForm) -> Iterator[Callable[[Mapping[
         if name == "parquet":
             with ParquetFile(aside, form.head) as table:
                 yield table.add
+        elif name == "html":
+            from .html_cohort import cohort_page  # here, since no other form needs what makes pages
+
+            with cohort_page(path, aside, form.entity, form.head, title=form.title, notice=form.notice) as pages:
+                yield pages.add
         else:
             begin, render = _TEXTS[name]
             with aside.open("w", encoding="utf-8", errors="backslashreplace") as file:

@@ -24,13 +24,14 @@ from ..ops.registry import AUTO
 from ..retrieval import Index
 from ..scoring import Dials
 from .by_gene import Genes
+from .calibrated import Calibrated
 from .facets import Facets
 from .inheritance import inherited, modes_of
 from .restriction import Restriction
 from .twins import Twins
 from .where import attributes_of, parse_condition
 
-__all__ = ["IndexedDomain"]
+__all__ = ["IndexedDomain", "index_of"]
 
 
 class IndexedDomain:
@@ -48,6 +49,7 @@ class IndexedDomain:
         inheritance: only records with one of these modes of inheritance, by id or name, can be hits; all where empty.
         left_out: what the records were built without, for the answer.
         index: the index of these records under these dials, where it was saved; built where it is None.
+        calibrated: the calibration of that index, where answers are to be under one.
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve.
@@ -68,6 +70,7 @@ class IndexedDomain:
         inheritance: Iterable[str] = (),
         left_out: LeftOut | None = None,
         index: Index | None = None,
+        calibrated: Calibrated | None = None,
     ) -> None:
         if merge and genes is not None:
             raise QueryError("rank groups and genes", "an answer ranks one of them", "Choose one of the two.")
@@ -78,12 +81,18 @@ class IndexedDomain:
         self._term_names: dict[str, str] = {}
         self._holders: dict[int, tuple[str, ...]] = {}
         records = domain.records
-        self.index = _indexed(domain, dials) if index is None else index
+        self.index = index_of(domain, dials) if index is None else index
+        self.calibrated = calibrated
         self.merge = merge
         self.left_out = left_out
         self.modes = modes_of(domain, inheritance)
         self.twins = None if equivalents is None else Twins(equivalents, records, self.index.keys)
         self.genes = None if genes is None else Genes(genes, records, self.index.keys)
+
+    @property
+    def device(self) -> str:
+        """Where the backend was asked to work: ``cpu``, ``cuda`` or ``auto``."""
+        return self._asked[1]
 
     @property
     def beside(self) -> list[LoadReport]:
@@ -99,6 +108,7 @@ class IndexedDomain:
             "equivalents": groups and [groups[name] for name in ("sha256", "least_confidence", "merged")],
             "genes": self.genes and self.genes.links.sha256,
             "without_sources": self.left_out and list(self.left_out.references),
+            "calibration": self.calibrated and self.calibrated.fingerprint,
         }
 
     def number_of(self, key: str) -> int:
@@ -137,7 +147,8 @@ class IndexedDomain:
     def under(self, dials: Dials) -> Self:
         """Returns this domain indexed under other dials, all else as it is."""
         found = copy(self)
-        found.index = _indexed(self.domain, dials)
+        found.index = index_of(self.domain, dials)
+        found.calibrated = None  # it was made for the index as it was
         return found
 
     @cached_property
@@ -229,7 +240,8 @@ class IndexedDomain:
         return [self.domain.mounted.ontology.ids[int(f)] for f in functors]
 
 
-def _indexed(domain: Domain, dials: Dials | None) -> Index:
+def index_of(domain: Domain, dials: Dials | None) -> Index:
+    """Returns the index of a domain's records under ``dials``, or its own where that is None."""
     records = domain.records
     present, absent = (records.phenotypes(excluded=excluded) for excluded in (False, True))
     cases = CaseBatch.from_csr(records.keys, present, absent, records.phenotype_frequencies())

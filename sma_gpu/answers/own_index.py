@@ -35,7 +35,8 @@ from ..version import __version__
 
 __all__ = [
     "MANIFEST", "OURS", "PARTS", "SCHEMA", "SCHEMAS", "UNKNOWN", "Opened", "any_ontology", "is_own_index", "is_ready",
-    "open_any", "open_own_index", "own_sources", "plain_manifest",
+    "open_any", "open_own_index", "own_calibration", "own_language", "own_sources", "plain_manifest",
+    "read_manifest",
 ]  # fmt: skip
 
 MANIFEST = "sma-gpu-index.json"
@@ -43,7 +44,10 @@ SCHEMA = "sma-gpu/own-index/1"
 # Raised whenever a release would read these arrays differently; the index has a number of its own beside its code.
 SCHEMAS = {"ontology": "sma-gpu/own-ontology/2", "records": "sma-gpu/own-records/2", "index": "sma-gpu/index/2"}
 PARTS = ("ontology", "records", "index")
-OURS = re.compile(r"\.?(?:ontology|records|index)-(?:[0-9a-f]{16}|new)\.safetensors(?:\.unfinished)?")
+OURS = re.compile(
+    r"\.?(?:ontology|records|index)-(?:[0-9a-f]{16}|new)\.safetensors(?:\.unfinished)?"
+    r"|\.?calibration-[0-9a-f]{16}\.json(?:\.unfinished)?"
+)
 _NOTICE = "Hits are ranked by shared terms alone; what that says of these records is for their owner to judge."
 _CURIE = "[A-Za-z][A-Za-z0-9_.-]*:[A-Za-z0-9_.-]*[A-Za-z0-9]"
 
@@ -94,7 +98,7 @@ def plain_manifest(name: str, entity: str, title: str = "") -> Manifest:
     return Manifest(name, name, 0, title, entity or "record", _NOTICE, "", "", file, UNKNOWN)
 
 
-def _read_manifest(folder: str) -> dict[str, Any]:
+def read_manifest(folder: str) -> dict[str, Any]:
     """Returns the manifest of the index in ``folder``.
 
     Raises:
@@ -221,15 +225,33 @@ def own_sources(folder: str) -> dict[str, tuple[Path, str]]:
     return _at_peace(folder, opened)
 
 
+def own_calibration(folder: str) -> dict[str, Any] | None:
+    """Returns the calibration saved with the index in ``folder``, in the form of JSON; None where there is none.
+
+    Raises:
+        ArtifactError: it is missing or not the one meant, or the manifest of the index is damaged, foreign or newer.
+    """
+    return _at_peace(folder, lambda told: _calibration_of(folder, told))
+
+
+def own_language(folder: str) -> str:
+    """Returns the language of the names of terms in the index in ``folder``.
+
+    Raises:
+        ArtifactError: the manifest of the index is damaged, foreign or newer.
+    """
+    return _at_peace(folder, lambda told: str(told.get("language", ENGLISH)))
+
+
 def _at_peace(folder: str, opened: Callable[[dict[str, Any]], Found]) -> Found:
     """Returns what ``opened`` makes of the manifest, once more where another index came in its place meanwhile."""
-    told = _read_manifest(folder)
+    told = read_manifest(folder)
     try:
         return opened(told)
     except (KeyError, TypeError, AttributeError, DialError) as fault:
         raise _damaged(folder, f"{MANIFEST} is damaged ({fault!r})") from fault
     except ArtifactError:
-        now = _read_manifest(folder)
+        now = read_manifest(folder)
         if now == told:
             raise
         return opened(now)
@@ -258,7 +280,9 @@ def _manifest_of(folder: str, told: dict[str, Any]) -> Manifest:
     known = manifests().get(told["domain"])
     if known is None:
         raise _damaged(folder, f"it is of the domain {told['domain']}, which this release does not have")
-    return replace(known, entity=str(told["entity"]))
+    # Records of another kind than the domain's own have neither its licence nor its kinds of records.
+    records = known.records if told["records"].get("of_domain", True) else UNKNOWN
+    return replace(known, entity=str(told["entity"]), records=records)
 
 
 def _ontology_of(folder: str, told: dict[str, Any], *, release: str | None, strict: bool) -> Ontology:
@@ -292,6 +316,25 @@ def _check_language(folder: str, told: dict[str, Any], language: str) -> None:
 
 def _told_path(folder: str, told: dict[str, Any], part: str) -> str:
     return os.path.normpath(os.path.join(folder, str(told["sources"][part]["path"])))
+
+
+def _calibration_of(folder: str, told: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the calibration that the manifest names, None where it names none."""
+    entry = told.get("calibration")
+    if entry is None:
+        return None
+    name = str(entry["name"])
+    if not OURS.fullmatch(name):
+        raise _damaged(folder, f"{MANIFEST} names {name}, which is no file of an index")
+    asked, do = f"open the calibration of the index {folder}", "Calibrate it again with sma-gpu calibrate."
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError) as fault:
+        raise ArtifactError(asked, f"its {name} cannot be read ({fault})", do) from fault
+    if not isinstance(found, dict) or found.get("fingerprint") != entry["fingerprint"]:
+        raise ArtifactError(asked, f"{name} is not the calibration that its manifest means", do)
+    return found
 
 
 def _changes(folder: str, told: dict[str, Any]) -> Iterator[str]:

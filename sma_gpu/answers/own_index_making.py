@@ -22,11 +22,12 @@ from ..ontologies.manifest import Manifest, manifests
 from ..ontologies.tensor_file import Arrays, read_texts, write_tensors
 from ..retrieval import Index
 from ..scoring import Dials
+from ..trust.calibration import Calibration
 from ..version import __version__
 from .indexed import IndexedDomain
-from .own_index import MANIFEST, OURS, PARTS, SCHEMA, SCHEMAS, UNKNOWN, is_ready, plain_manifest
+from .own_index import MANIFEST, OURS, PARTS, SCHEMA, SCHEMAS, UNKNOWN, is_ready, plain_manifest, read_manifest
 
-__all__ = ["write_own"]
+__all__ = ["put_text", "save_calibration", "write_own"]
 
 
 def write_own(
@@ -91,6 +92,7 @@ def write_own(
             "sha256": domain.records.sha256,
             "cases": len(index),
             "set_aside": len(index.set_aside),
+            "of_domain": manifest.records is not UNKNOWN,
         },
         "fingerprint": index.fingerprint,
         "notes": list(domain.notes),
@@ -185,12 +187,37 @@ def _write(out: Path, told: dict[str, Any], domain: Domain, index: Index) -> dic
             os.replace(new, out / name)
             files[part] = {"name": name, "bytes": (out / name).stat().st_size, "arrays_sha256": sha256}
         told = {**told, "files": files}
-        _put(out / MANIFEST, json.dumps(told, indent=1) + "\n")
-        kept = {file["name"] for file in files.values()}
-        for old in sorted(out.iterdir()):
-            if OURS.fullmatch(old.name) and old.name not in kept:
-                old.unlink()
+        put_text(out / MANIFEST, json.dumps(told, indent=1) + "\n")
+        _remove_others(out, {str(file["name"]) for file in files.values()})
     return told
+
+
+def save_calibration(folder: Path, calibration: Calibration) -> Path:
+    """Returns the file in which a calibration was saved as a part of the index in ``folder``; an earlier one goes.
+
+    The manifest of the index names it, and is put in its place last: whoever opens the folder finds the index with the
+    old calibration or the new one, also after a kill. A new index in the folder has none.
+
+    Raises:
+        FingerprintMismatch: it was made for another index than the one that is there.
+        ArtifactError: the folder cannot be written, or holds no index.
+    """
+    with _locked(folder):
+        told = read_manifest(str(folder))
+        calibration.check_made_for(dials=told["dials_fingerprint"], index=told["fingerprint"])
+        name = f"calibration-{calibration.fingerprint[:16]}.json"
+        put_text(folder / name, calibration.to_json() + "\n")
+        told["calibration"] = {"name": name, "fingerprint": calibration.fingerprint}
+        put_text(folder / MANIFEST, json.dumps(told, indent=1) + "\n")
+        _remove_others(folder, {name, *(str(file["name"]) for file in told["files"].values())})
+    return folder / name
+
+
+def _remove_others(folder: Path, kept: set[str]) -> None:
+    """Removes the files of an index that are not its own any more."""
+    for old in sorted(folder.iterdir()):
+        if OURS.fullmatch(old.name) and old.name not in kept:
+            old.unlink()
 
 
 @contextlib.contextmanager
@@ -217,7 +244,8 @@ def _unwritable(out: Path, fault: OSError) -> ArtifactError:
     return ArtifactError(f"write an index into {out}", what, "Name a folder, on a disk with room for it twice.")
 
 
-def _put(path: Path, text: str) -> None:
+def put_text(path: Path, text: str) -> None:
+    """Writes ``text`` into ``path``, whole or not at all; a loss of power leaves the old file or the new one."""
     aside = path.with_name(f".{path.name}.unfinished")
     with aside.open("w", encoding="utf-8") as file:
         file.write(text)

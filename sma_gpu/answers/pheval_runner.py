@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import DataMissing, QueryError
 from ..ontologies.records.patients import read_patients
-from .engine import open_engine
+from .opening import open_engine
 from .pheval import RAW_FOLDER, write_pheval
 
 __all__ = ["OPTIONS", "SmaGpuPhEvalRunner", "rank_corpus", "read_options"]  # noqa: F822 - made on demand

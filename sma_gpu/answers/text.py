@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .aligned import aligned
+from .calibration_text import trust_lines
 from .facets import facet_lines
+from .steadiness import steadiness_lines
 
 __all__ = ["comparison_text", "query_text", "terms_text"]
 
@@ -26,7 +29,7 @@ def query_text(answer: dict[str, Any], entity: str, facet: str = "") -> str:
     if answer["abstained"]:
         lines += ["", f"No answer: {answer['reason']}."]
     else:
-        lines += ["", *_ranking(answer, entity)]
+        lines += ["", *_ranking(answer, entity), *trust_lines(answer)]
         best = answer["hits"][0]
         lines += ["", *_hit_lines(answer, best, entity)]
         if best.get("facets"):
@@ -50,7 +53,7 @@ def comparison_text(comparison: dict[str, Any], entity: str) -> str:
         ]
         for p in comparison["shared"]
     ]
-    lines += _table(["bits", "in A", "in B", "through"], rows, right={0}) if rows else ["  nothing"]
+    lines += aligned(["bits", "in A", "in B", "through"], rows, right={0}) if rows else ["  nothing"]
     for side, title in (("only_a", "only in A"), ("only_b", "only in B")):
         lines += ["", f"{title} ({len(comparison[side])})"]
         lines += [f"  {t['bits']:6.2f}  {_term(t['term'], names)}" for t in comparison[side]] or ["  nothing"]
@@ -71,7 +74,7 @@ def terms_text(found: dict[str, Any]) -> str:
         [m["id"], m["name"], "" if m["matched"] == m["name"] else f"{m['matched']} ({m['scope'].lower()})"]
         for m in found["matches"]
     ]
-    lines = _table(["id", "name", "found as"], rows, right=set())
+    lines = aligned(["id", "name", "found as"], rows, right=set())
     more = found["total"] - len(rows)
     return "\n".join(lines + ([f"and {more} more; -k shows more"] if more else [])) + "\n"
 
@@ -141,9 +144,10 @@ def _hit_lines(answer: dict[str, Any], hit: dict[str, Any], entity: str) -> list
     if hit["ties"]:
         others = f"1 other {entity} has" if hit["ties"] == 1 else f"{hit['ties']} other {entity}s have"
         lines.append(f"{others} exactly this score; order among them is by key alone")
+    lines += steadiness_lines(hit)
     if hit["attributes"]:
         lines.append(_attributes(hit["attributes"], names))
-    lines += ["", *_table(["query term", "matched term", "through", "hops", "bits"], rows, right={3, 4}), ""]
+    lines += ["", *aligned(["query term", "matched term", "through", "hops", "bits"], rows, right={3, 4}), ""]
     if "paths" in answer:
         lines += [*_path_lines(hit, answer["paths"], names), ""]
     lines += _listed("unexplained", [f"{_term(u['query'], names)} ({u['bits']:.2f} bits)" for u in hit["unexplained"]])
@@ -163,15 +167,24 @@ def _ranking(answer: dict[str, Any], entity: str) -> list[str]:
         h["key"]: [str(h["rank"]), h["key"], _short(h["name"]), f"{h['score_bits']:.2f}", f"{h['explained']:.0%}"]
         for h in answer["hits"]
     }
+    if answer["calibration"]:
+        head, right = [*head, "confidence"], {*right, len(head)}
+        for h in answer["hits"]:
+            rows[h["key"]].append(f"{h['confidence']:.3f}")
     if answer["equivalents"]:
-        head, right = [head[0], "merged", *head[1:]], {0, 1, 4, 5}
+        head, right = [head[0], "merged", *head[1:]], {0, *(place + 1 for place in right)}
         for h in answer["hits"]:
             rows[h["key"]].insert(1, str(h["rank_merged"]))
+    if "stability" in answer:
+        head, right = [*head, "first in"], {*right, len(head)}
+        for h in answer["hits"]:
+            share = h["stability"]["top1"]
+            rows[h["key"]].append("" if share is None else f"{share:.0%}")
     if "genes" not in answer:
-        return _table(head, list(rows.values()), right=right)
+        return aligned(head, list(rows.values()), right=right)
     genes = [[str(g["rank"]), g["symbol"], g["key"], *rows[g["case"]]] for g in answer["genes"]]
     head = ["rank", "gene", "id", f"{entity}'s rank", *head[1:]]
-    return _table(head, genes, right={0, *(place + 3 for place in right)})
+    return aligned(head, genes, right={0, *(place + 3 for place in right)})
 
 
 def _attributes(attributes: dict[str, list[str]], names: dict[str, str]) -> str:
@@ -230,12 +243,3 @@ def _term(term: str, names: dict[str, str]) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _NAME_WIDTH else name[: _NAME_WIDTH - 3] + "..."
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[int]) -> list[str]:
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    lines = []
-    for row in (head, *rows):
-        cells = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines

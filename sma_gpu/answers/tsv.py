@@ -20,6 +20,7 @@ from ..version import __version__
 from .answer import ANSWER_SCHEMA, answer
 from .indexed import IndexedDomain
 from .restriction import Restriction
+from .steadiness import of_answer
 
 __all__ = [
     "COLUMNS",
@@ -42,6 +43,8 @@ _COMMON = (
     "dials", "dials_fingerprint", "backend", "ontology", "records", "restriction", "equivalents", "by_gene",
     "calibration", "notes",
 )  # fmt: skip
+
+_OF_ONE = ("best_confidence", "answered")  # what a threshold says of one answer, not of all
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
@@ -73,6 +76,10 @@ def _of_hit(name: str, kind: str, meaning: str) -> Column:
 
 def _of_gene(name: str, kind: str, meaning: str, field: str) -> Column:
     return Column(name, kind, meaning, lambda line, hit, gene: gene.get(field))
+
+
+def _of_reruns(name: str, kind: str, meaning: str, field: str) -> Column:
+    return Column(name, kind, meaning, lambda line, hit, gene: hit.get("stability", {}).get(field))
 
 
 def _of_query(name: str, meaning: str, value: Callable[[Mapping[str, Any]], list[Any]]) -> Column:
@@ -115,6 +122,17 @@ COLUMNS: tuple[Column, ...] = (
     _of_answer("aligned", "integer", "records that a proof has to align"),
     _of_answer("novelty", "number", "novelty of the query, 0 to 1"),
     _of_answer("notes", "json", "remarks on the answer; those that the head has are not repeated"),
+    _of_reruns("stability_top1", "number", "share of reruns, with one term changed, in which it is first", "top1"),
+    _of_reruns("stability_top5", "number", "share of them in which it is among the first 5", "top5"),
+    _of_reruns("stability_best", "integer", "its best rank in them", "best"),
+    _of_reruns("stability_worst", "integer", "its worst rank in those in which it has one", "worst"),
+    _of_reruns("stability_unranked", "integer", "number of them in which it has none", "unranked"),
+    _of_reruns("stability_runs", "integer", "number of reruns", "runs"),
+    _of_hit("not_separable", "json", "which of the ten best records tie or change places with it without one term"),
+    _of_answer("novel", "truth", "novelty reaches the calibrated threshold"),
+    Column("best_confidence", "number", "of the best hit, where answers can be withheld", lambda line, hit, gene: (
+        (line.get("threshold") or {}).get("best_confidence")
+    )),
 )  # fmt: skip
 
 
@@ -127,15 +145,20 @@ def head_of(answer: Mapping[str, Any], *, k: int | None = None, sha256: str = ""
         sha256: SHA-256 of the input of a batch; empty for none.
     """
     told = {"format": TABLE_SCHEMA, "answers": ANSWER_SCHEMA, "release": __version__, "k": k, "input": sha256 or None}
-    return told | {name: answer[name] for name in _COMMON if name in answer}
+    reruns = {name: answer["stability"][name] for name in ("asked", "seed")} if "stability" in answer else None
+    rule = {name: part for name, part in (answer.get("threshold") or {}).items() if name not in _OF_ONE} or None
+    return told | {"stability": reruns, "threshold": rule} | {name: answer[name] for name in _COMMON if name in answer}
 
 
-def empty_answer(source: IndexedDomain, restriction: Restriction | None) -> dict[str, Any]:
+def empty_answer(
+    source: IndexedDomain, restriction: Restriction | None, *, stability: int = 0, seed: int = 0
+) -> dict[str, Any]:
     """Returns an answer to nothing, which holds what all answers of ``source`` have in common."""
     nothing = EncodedQuery(np.zeros(0, np.int32), np.zeros(0, np.int32), (), (), (), 0)
     return answer(
-        source, nothing, None, None, hits=[], certified=True, aligned=0, novelty=None, restriction=restriction
-    )
+        source, nothing, None, None, hits=[], certified=True, aligned=0, novelty=None, restriction=restriction,
+        more=of_answer(None, 0, stability, seed),
+    )  # fmt: skip
 
 
 def rows_of(line: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[list[Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..answers.analogy_answer import analogy_answer, analogy_names, lattice_notes
 from ..answers.analogy_drawing import analogy_svg
-from ..answers.analogy_text import analogy_text
+from ..answers.analogy_text import analogy_text, case_title
 from ..answers.batch import line_text
 from ..cases import Case, Vocabulary, read_case, read_vocabulary
 from ..errors import CaseError, DialError, QueryError
@@ -37,6 +37,11 @@ def align(arguments: argparse.Namespace) -> int:
         text = line_text(analogy_answer(analogy, lattice, notes), indent=1) + "\n"
     elif arguments.format == "svg":
         text = analogy_svg(analogy)
+    elif arguments.format == "html":
+        from ..answers.html_comparison import analogy_page  # here, since no other form needs what makes pages
+
+        told = analogy_text(analogy, analogy_names(analogy, lattice), notes)
+        text = analogy_page(f"{case_title(base)} and {case_title(target)}", analogy_svg(analogy), told)
     else:
         text = analogy_text(analogy, analogy_names(analogy, lattice), notes)
     if arguments.svg:

@@ -28,6 +28,7 @@ from ..errors import QueryError
 from .batch_input import inputs_of, open_batch
 from .commands import among_of
 from .pheval import pheval_batch
+from .ranking import reruns_of
 
 __all__ = ["batch"]
 
@@ -49,8 +50,9 @@ def batch(arguments: argparse.Namespace) -> int:
     among = among_of(arguments)
     engine, given = open_batch(arguments)
     k, some, manifest = arguments.k, engine.restrict(among, arguments.where), engine.domain.manifest
-    head = head_of(empty_answer(engine, some), k=k, sha256=given.sha256)
-    table = TableForm(head, manifest.entity, manifest.facet_name)
+    steady = reruns_of(arguments)
+    head = head_of(empty_answer(engine, some, **steady), k=k, sha256=given.sha256)
+    table = TableForm(head, manifest.entity, manifest.facet_name, manifest.title, manifest.notice)
     pause_s = 0.1 if sys.stderr.isatty() else 10  # a log file wants a line now and then, not a moving bar
     found: dict[str, Any] | None = None
 
@@ -64,19 +66,19 @@ def batch(arguments: argparse.Namespace) -> int:
     with tqdm(total=len(given.records), unit="query", file=sys.stderr, desc="batch", mininterval=pause_s) as bar:
         if out:
             done = write_batch(
-                engine, given, k, out, overwrite=arguments.overwrite, progress=bar.update, restriction=some
+                engine, given, k, out, overwrite=arguments.overwrite, progress=bar.update, restriction=some, **steady
             )
             failed, abstained = done.failed, done.abstained
         elif earlier:
             counts: Counter[str] = Counter()
-            found = compared(_counted(answer_lines(engine, given.records, k, some), counts, bar.update))
+            found = compared(_counted(answer_lines(engine, given.records, k, some, **steady), counts, bar.update))
             failed, abstained = counts["failed"], counts["abstained"]
         elif "jsonl" in targets:
-            failed, abstained = write_lines(engine, given.records, k, sys.stdout, bar.update, some)
+            failed, abstained = write_lines(engine, given.records, k, sys.stdout, bar.update, some, **steady)
         else:
             begin, render = text_form(next(iter(targets)), table)
             sys.stdout.write(begin)
-            failed, abstained = write_lines(engine, given.records, k, sys.stdout, bar.update, some, render)
+            failed, abstained = write_lines(engine, given.records, k, sys.stdout, bar.update, some, render, **steady)
     if out:
         write_table_forms(read_lines(out), {f: p for f, p in targets.items() if p and p != out}, table)
         found = compared(read_lines(out))
@@ -94,6 +96,9 @@ def batch(arguments: argparse.Namespace) -> int:
 
 def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:
     """Returns where each form of the answers goes; under ``--compare``, JSON and text are forms of the comparison."""
+    if "html" in arguments.format and not arguments.output:
+        asked, found = "-f html", "the page of a batch begins with what its last answer decides"
+        raise QueryError(asked, found, "Name a file with -o.")
     if not arguments.compare:
         return places(tuple(dict.fromkeys("jsonl" if f == "json" else f for f in arguments.format)), arguments.output)
     forms = tuple(form for form in arguments.format if form not in ("json", "text"))

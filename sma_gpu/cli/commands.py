@@ -28,7 +28,7 @@ from ..ontologies.report import LoadReport
 from ..ontologies.search import by_exact_name, search
 from ..ontologies.source import decode_lines, read_source
 from ..scoring import Dials
-from .ranking import engine_options
+from .ranking import engine_options, reruns_of
 
 __all__ = ["among_of", "compare", "dials_of", "doctor", "engine_of", "explain", "give", "query", "terms"]
 
@@ -45,12 +45,12 @@ def query(arguments: argparse.Namespace) -> int:
         )
     targets = _targets(arguments)
     among = among_of(arguments)
-    engine = engine_of(arguments)
+    engine, steady = engine_of(arguments), reruns_of(arguments)
     if arguments.like:
-        answer = engine.like(arguments.like, k=arguments.k, among=among, where=arguments.where)
+        answer = engine.like(arguments.like, k=arguments.k, among=among, where=arguments.where, **steady)
     else:
         observed, excluded, seen = _asked(arguments, engine)
-        answer = engine.query(observed, excluded, k=arguments.k, among=among, where=arguments.where)
+        answer = engine.query(observed, excluded, k=arguments.k, among=among, where=arguments.where, **steady)
         if seen is not None:
             account_for(answer, seen, strict=engine.strict)
     return _give_answer(arguments, answer, engine, targets)
@@ -63,7 +63,8 @@ def explain(arguments: argparse.Namespace) -> int:
     among = among_of(arguments)
     engine = engine_of(arguments)
     observed, excluded, seen = _asked(arguments, engine)
-    answer = engine.explain(arguments.key, observed, excluded, among=among, where=arguments.where)
+    steady = reruns_of(arguments)
+    answer = engine.explain(arguments.key, observed, excluded, among=among, where=arguments.where, **steady)
     if seen is not None:
         account_for(answer, seen, strict=engine.strict)
     return _give_answer(arguments, answer, engine, targets)
@@ -73,7 +74,13 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compares two records."""
     engine = engine_of(arguments)
     found = engine.compare(arguments.first, arguments.second)
-    give(arguments, found, lambda: comparison_text(found, engine.domain.manifest.entity))
+    manifest = engine.domain.manifest
+    if arguments.format == "html":
+        from ..answers.html_comparison import comparison_page  # here, since no other form needs what makes pages
+
+        give(arguments, found, lambda: comparison_page(found, manifest.entity, notice=manifest.notice))
+    else:
+        give(arguments, found, lambda: comparison_text(found, manifest.entity))
     return 0
 
 
@@ -142,15 +149,18 @@ def dials_of(text: str | None) -> Dials | None:
         return Dials.evidence()
     if text == "adapter-v1":
         return Dials.adapter_v1()
+    found = Path(text)
     try:
-        values = json.loads(text)
-    except ValueError:
+        values = json.loads(found.read_text(encoding="utf-8") if found.is_file() else text)
+    except (OSError, ValueError):
         values = None
+    if isinstance(values, dict) and isinstance(values.get("dials"), dict):  # as evaluate --tune writes them
+        values = values["dials"]
     if not isinstance(values, dict):
         raise DialError(
             f"--dials {text}",
-            "neither a name nor a JSON object",
-            'Give default, ic, evidence, adapter-v1, or like {"rho": 0.9}.',
+            "neither a name nor a JSON object nor a file with one",
+            'Give default, ic, evidence, adapter-v1, like {"rho": 0.9}, or a file that holds that.',
         )
     return Dials.from_mapping(values)
 
@@ -223,7 +233,8 @@ def _give_answer(
 ) -> int:
     """Writes an answer in each form, to the place of that form."""
     manifest = engine.domain.manifest
-    table = TableForm(head_of(answer, k=getattr(arguments, "k", None)), manifest.entity, manifest.facet_name)
+    head = head_of(answer, k=getattr(arguments, "k", None))
+    table = TableForm(head, manifest.entity, manifest.facet_name, manifest.title, manifest.notice)
     for form, place in targets.items():
         if place is not None and form in ("tsv", "parquet"):
             write_table_forms([answer], {form: place}, table)
@@ -237,6 +248,12 @@ def _give_answer(
             text = begin + render(answer)
         elif form == "pheval":
             text = pheval_text(answer)
+        elif form == "html":
+            from ..answers.html_case import case_page  # here, since no other form needs what makes pages
+            from ..answers.html_words import Speech
+
+            speech = Speech(answer["names"], manifest.entity, manifest.facet_name)
+            text = case_page(answer, speech, title=manifest.title, notice=manifest.notice)
         elif form == "navigator":
             text = json.dumps(layers(answer, manifest.entity), indent=1) + "\n"
         else:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from ..answers.formats import parse_forms
 from ..errors import BackendUnavailable, DataMissing, SmaError
 from ..version import __version__
-from . import bench, commands, data, index, ops
+from . import adapter, bench, calibrate, commands, data, evaluate, index, ops
 from .align import align
 from .batch import batch as answer_batch
-from .ranking import add_ranking
+from .ranking import add_calibration, add_ranking, add_stability
 
 __all__ = ["main"]
 
@@ -101,6 +101,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     query.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
     _restriction(query)
     add_ranking(query, ranks=True)
+    add_stability(query)
+    add_calibration(query)
     query.add_argument("--like", metavar="KEY", type=_word, help="a record stands in the place of the terms")
     _query_options(query)
     _k(query, 10)
@@ -128,6 +130,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     _restriction(batch)
     add_ranking(batch, ranks=True)
+    add_stability(batch)
+    add_calibration(batch)
     _k(batch, 10)
     batch.add_argument(
         "-o", "--output", metavar="FILE", type=_place, help="write here and resume here (default: standard output)"
@@ -135,12 +139,12 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     batch.add_argument("--overwrite", action="store_true", help="start anew whatever is in FILE")
     _form_option(
         batch,
-        ("jsonl", "json", "tsv", "parquet", "text", "pheval"),
+        ("jsonl", "json", "tsv", "parquet", "text", "html", "pheval"),
         "jsonl",
         "json",
-        "jsonl (default; json is the same), tsv, parquet, text; several go to FILE.jsonl, FILE.tsv, ...; without jsonl "
-        "the lines by which a batch goes on stand in FILE.lines until all is done; pheval: tables for PhEval, in the "
-        "folder FILE",
+        "jsonl (default; json is the same), tsv, parquet, text, html (one page, with pages of the cases in FILE_cases "
+        "where they are many); several go to FILE.jsonl, FILE.tsv, ...; without jsonl the lines by which a batch goes "
+        "on stand in FILE.lines until all is done; pheval: tables for PhEval, in the folder FILE",
     )
     batch.add_argument(
         "--compare",
@@ -159,6 +163,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     explain.add_argument("ids", nargs="*", metavar="ID", help="term ids that are present (names under --names)")
     _restriction(explain)
     add_ranking(explain, ranks=False)
+    add_stability(explain)
+    add_calibration(explain)
     _query_options(explain)
     explain.set_defaults(run=commands.explain)
 
@@ -166,7 +172,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _domain(compare)
     compare.add_argument("first", metavar="KEY")
     compare.add_argument("second", metavar="KEY")
-    _output_options(compare)
+    _output_options(compare, "text", "json", "html")
     _engine_options(compare)
     compare.set_defaults(run=commands.compare)
 
@@ -177,7 +183,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "--lattice", metavar="FILE", type=_word, help="which predicates are related: a vocabulary or an ontology"
     )
     analogy.add_argument("--svg", metavar="OUT", type=_place, help="also draw the analogy into this file")
-    _output_options(analogy, "text", "json", "svg")
+    _output_options(analogy, "text", "json", "svg", "html")
     analogy.add_argument("--dials", default="default", help="default, or dials to change, like '{\"rho\": 0.9}'")
     analogy.add_argument(
         "--nodes", metavar="N", type=_positive, help="most steps of the search for the best mapping, and for its proof"
@@ -202,11 +208,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     _output_options(doctor)
     doctor.set_defaults(run=commands.doctor)
 
+    evaluate.register(verbs, _solved_options, _place)
+    calibrate.register(verbs, _engine_options, _place)
     index.register(verbs, _file_options, _place)
     plain = dict(verbs.choices)
     ops.register(verbs, _output_options)
     bench.register(verbs, _output_options)
     data.register(verbs, _output_options)
+    adapter.register(verbs, _output_options, _file_options, _place)
     return parser, plain
 
 
@@ -214,6 +223,15 @@ def _domain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "domain", metavar="DOMAIN|DIR", type=_word, help="a ready domain, such as medicine, or a folder of files"
     )
+
+
+def _solved_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what a command on solved cases asks of the engine that they are put to."""
+    _domain(parser)
+    _restriction(parser)
+    add_ranking(parser, ranks=False)
+    add_calibration(parser)
+    _engine_options(parser)
 
 
 def _k(parser: argparse.ArgumentParser, default: int) -> None:
@@ -254,7 +272,7 @@ def _query_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--names", action="store_true", help="ID arguments are exact names or synonyms")
     parser.add_argument("--fail-on-abstain", action="store_true", help="exit 1 instead of 0 when there is no answer")
-    forms = ("text", "json", "jsonl", "tsv", "parquet", "navigator", "pheval")
+    forms = ("text", "json", "jsonl", "tsv", "parquet", "html", "navigator", "pheval")
     _form_option(
         parser, forms, "text", "json", f"form of the answer: {', '.join(forms)}; several go to FILE.json, FILE.tsv, ..."
     )
@@ -306,8 +324,8 @@ def _engine_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dials",
-        help="ic, evidence, adapter-v1, or a JSON object of dials, the others as in ic (default: those of the domain, "
-        "or of a saved index)",
+        help="ic, evidence, adapter-v1, or a JSON object of dials, the others as in ic, or a file with one, such as "
+        "evaluate --tune writes (default: those of the domain, or of a saved index)",
     )
     parser.add_argument("--backend", default="auto", help="which backend answers (default: the best that can)")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda: where the backend works (default: auto)")

@@ -23,6 +23,8 @@ def pheval_batch(arguments: argparse.Namespace) -> int:
         raise QueryError(f"-f {','.join(arguments.format)}", found, "Ask for -f pheval alone.")
     if arguments.compare:
         raise QueryError("-f pheval and --compare", "tables cannot be compared", "Compare lines of JSON.")
+    if arguments.stability:
+        raise QueryError("-f pheval and --stability", "its tables have no columns for it", "Ask for one of the two.")
     if not arguments.output:
         raise QueryError("-f pheval", "no folder is named for its tables", "Name one with -o.")
     out = Path(arguments.output)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, TypedDict
 
-__all__ = ["add_ranking", "engine_options"]
+__all__ = ["Reruns", "add_calibration", "add_ranking", "add_stability", "engine_options", "reruns_of"]
+
+
+class Reruns(TypedDict):
+    """How often queries are to be rerun with one term changed, and what that is drawn from."""
+
+    stability: int
+    seed: int
 
 
 def add_ranking(parser: argparse.ArgumentParser, *, ranks: bool) -> None:
@@ -47,6 +54,43 @@ def add_ranking(parser: argparse.ArgumentParser, *, ranks: bool) -> None:
         what.add_argument("--by", choices=("gene",), default="", help="rank genes by the best record that each carries")
 
 
+def add_stability(parser: argparse.ArgumentParser) -> None:
+    """Adds the options by which an answer says how steady its hits are."""
+    parser.add_argument(
+        "--stability",
+        type=_whole,
+        default=0,
+        metavar="N",
+        help="rerun each query N times with one term dropped, climbed or added: how often a hit is first, between "
+        "which ranks it stands, and with which hits it changes places without one of the terms (default: 0, none)",
+    )
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="what reruns are drawn from (default: 0)")
+
+
+def add_calibration(parser: argparse.ArgumentParser) -> None:
+    """Adds the options by which an answer says how sure it is, and is withheld where that is not enough."""
+    parser.add_argument(
+        "--calibration",
+        default="auto",
+        metavar="FILE",
+        help="calibrated confidence and novelty by the file that calibrate wrote; auto for the one saved with an index "
+        "of your own, if it fits; none for none (default: auto)",
+    )
+    parser.add_argument(
+        "--abstain",
+        default="none",
+        metavar="RULE",
+        help="withhold an answer whose best hit is not sure enough: youden; risk=0.1: of the answers given at most a "
+        "tenth wrong, on the held-out solved cases; conformal=0.1: of all queries at most a tenth expected to be "
+        "answered wrongly; none (default)",
+    )
+
+
+def reruns_of(arguments: argparse.Namespace) -> Reruns:
+    """Returns the reruns that the arguments ask for."""
+    return {"stability": arguments.stability, "seed": arguments.seed}
+
+
 def engine_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns what ``open_engine`` is to be given; a command without an option takes its default."""
     return {
@@ -56,7 +100,19 @@ def engine_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "without_sources": getattr(arguments, "without_source", ()),
         "merge": getattr(arguments, "merge_equivalents", False),
         "by": getattr(arguments, "by", ""),
+        "calibration": getattr(arguments, "calibration", "none"),
+        "abstain": getattr(arguments, "abstain", "none"),
     }
+
+
+def _whole(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return number
 
 
 def _share(text: str) -> float:

@@ -20,6 +20,9 @@ from ..retrieval import Index, check_k
 from ..retrieval.storage import load_index, save_index
 from ..scoring import Dials, to_bits
 from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
+from ..trust.asking import signals_of_queries
+from ..trust.calibration import Calibration
+from ..trust.signals import PLACES, Signals
 from .protocol import IndexItem, Query, Retrieved
 
 __all__ = ["SmaMemory"]
@@ -34,6 +37,8 @@ class SmaMemory:
         backend: which ops to use; ``auto`` takes the best that can serve, for many queries at once perhaps another one
             than for few. It changes no answer.
         device: where they work: ``cpu``, ``cuda`` or ``auto``.
+        calibration: made for an index of the very items that will be remembered, under the same dials: confidence and
+            novelty are then calibrated chances. Whoever asks while other items are remembered is refused.
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
@@ -52,12 +57,19 @@ class SmaMemory:
     name = "structural"
 
     def __init__(
-        self, mounted: Mounted, dials: Dials | None = None, *, backend: str = AUTO, device: str = AUTO
+        self,
+        mounted: Mounted,
+        dials: Dials | None = None,
+        *,
+        backend: str = AUTO,
+        device: str = AUTO,
+        calibration: Calibration | None = None,
     ) -> None:
         choose(backend, device)  # what cannot serve is refused now
         self._mounted = mounted
         self._dials = dials or Dials()
         self._asked = backend, device
+        self._calibration = calibration
         self._index = Index.build(CaseBatch.from_functors([], []), mounted, self._dials)
         self.left_out: dict[str, tuple[LeftOut, ...]] = {}
 
@@ -140,6 +152,7 @@ class SmaMemory:
         backend: str = AUTO,
         device: str = AUTO,
         check: bool = True,
+        calibration: Calibration | None = None,
     ) -> Self:
         """Returns the memory that was saved in ``path``, with its dials; it answers the same bytes.
 
@@ -150,6 +163,7 @@ class SmaMemory:
             backend: which ops to use; ``auto`` takes the best that can serve.
             device: where they work: ``cpu``, ``cuda`` or ``auto``.
             check: compare the stored arrays with their SHA-256, which reads them all once.
+            calibration: see the class.
 
         Raises:
             FingerprintMismatch: the memory was filled under another ontology, or other dials than those given.
@@ -157,13 +171,13 @@ class SmaMemory:
             BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
         """
         index, notes = load_index(Index, path, mounted, dials, check=check)
-        memory = cls(mounted, index.dials, backend=backend, device=device)
+        memory = cls(mounted, index.dials, backend=backend, device=device, calibration=calibration)
         memory._index, memory.left_out = index, _left_out(path, notes)
         return memory
 
     def encode(self, query: Query) -> EncodedQuery:
         """Returns the query as the index sees it, with every id that was changed or left out."""
-        return encode_query(self._mounted, query.term_ids)
+        return encode_query(self._mounted, query.term_ids, query.excluded)
 
     def retrieve(self, query: Query, k: int) -> list[Retrieved]:
         """Returns at most ``k`` hits, best first, scores in bits. Nothing usable in the query gives an empty list.
@@ -186,6 +200,7 @@ class SmaMemory:
 
         Raises:
             QueryError: ``k`` is not a whole number above 0, or a query's ids are no collection of strings.
+            FingerprintMismatch: the calibration was made for other items, or under other dials.
         """
         check_k(k)
         encoded = [self.encode(query) for query in queries]
@@ -195,22 +210,44 @@ class SmaMemory:
         hits = self._index.retrieve(batch, k, backend=backend, device=device, mappings=True)
         assert hits.mappings is not None
         found: list[list[Retrieved]] = [[] for _ in queries]
+        sure = hits.mappings.explained
+        if self._calibration is not None and asked:
+            sure = np.zeros_like(sure)  # a hit below the places that are calibrated is one of "none of these"
+            chances = self._calibration.confidence(self._signals([encoded[i] for i in asked]))
+            sure[:, :PLACES] = chances[:, : sure.shape[1]]
         for row, place in np.argwhere(hits.rank > 0).tolist():
-            share = confidence(float(hits.mappings.explained[row, place]))
+            share = confidence(float(sure[row, place]))
             hit = Retrieved(hits.keys[row, place], to_bits(int(hits.score_q[row, place])), share, place + 1)
             found[asked[row]].append(hit)
         return found
 
     def novelty(self, query: Query) -> float:
-        """Returns the share of the query that the best hit leaves unexplained, in [0, 1].
+        """Returns the share of the query that the best hit leaves unexplained, in [0, 1], or its calibrated chance.
 
         1 where nothing fits or nothing can be compared, 0 where every term of the query holds for every item.
+
+        Raises:
+            CalibrationError: there is a calibration, but it was made without anything new to learn from.
         """
+        encoded = self.encode(query)
+        if self._calibration is not None and why_abstain(self._index, encoded) is None:
+            return float(self._calibration.novelty(self._signals([encoded]))[0])
         best = self.retrieve(query, 1)
         if best:
             return 1.0 - best[0].confidence
         found = novelty(None, why_abstain(self._index, self.encode(query)) or NOTHING_FITS)
         return 1.0 if found is None else found  # the protocol has no null
+
+    def _signals(self, queries: Sequence[EncodedQuery]) -> Signals:
+        """Returns the signals of queries that can be asked, one or more, for the calibration, which must fit."""
+        assert self._calibration is not None
+        index = self._index
+        self._calibration.check_made_for(dials=index.dials.fingerprint)
+        self._calibration.check_made_for(index=index.fingerprint)
+        asked, device = self._asked
+        backend, ops = choose(asked, device, cells=len(queries) * len(index))
+        present, excluded = [query.present for query in queries], [query.excluded for query in queries]
+        return signals_of_queries(index, present, excluded, ops, backend)[0]
 
     def case(self, key: str) -> Case:
         """Returns a remembered case in its symbolic form.

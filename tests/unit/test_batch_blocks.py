@@ -106,9 +106,9 @@ def test_lines_come_as_soon_as_their_block_is_ranked(tmp_path: Path, monkeypatch
     asked: list[int] = []
     answers = engine.answers
 
-    def counting(queries: Any, *rest: Any) -> Iterator[dict[str, Any]]:
+    def counting(queries: Any, *rest: Any, **options: Any) -> Iterator[dict[str, Any]]:
         asked.append(len(queries))
-        return answers(queries, *rest)
+        return answers(queries, *rest, **options)
 
     monkeypatch.setattr(engine, "answers", counting)
     done: list[tuple[int, int]] = []

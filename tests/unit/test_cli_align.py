@@ -272,7 +272,7 @@ def test_help_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
         main(["align", "--help"])
     assert done.value.code == 0
     words = " ".join(capsys.readouterr().out.split())
-    for part in ("BASE TARGET", "--lattice FILE", "--svg OUT", "--nodes N", "--strict-input", "{text,json,svg}"):
+    for part in ("BASE TARGET", "--lattice FILE", "--svg OUT", "--nodes N", "--strict-input", "{text,json,svg,html}"):
         assert part in words
     with pytest.raises(SystemExit):
         main(["--help"])
