@@ -6,7 +6,7 @@ What is claimed, and by which rule it is judged, stands in ``claims.toml``.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -78,22 +78,40 @@ def _claim(told: Mapping[str, Any]) -> Claim:
         raise QueryError(f"claim {name}", str(fault), "Say of it what a claim is made of.") from fault
 
 
-def claims_record(of: Claims, folder: Path, *, quick: bool, progress: Progress = lambda words: None) -> dict[str, Any]:
+def claims_record(
+    of: Claims,
+    folder: Path,
+    *,
+    quick: bool,
+    without: Sequence[str] = (),
+    progress: Progress = lambda words: None,
+) -> dict[str, Any]:
     """Returns every claim with its verdict, ready for JSON. Rows are kept in ``folder``, and shared with suites' runs.
 
     Args:
         of: the claims.
         folder: where rows are kept; made if need be.
         quick: on the small draw of each task.
+        without: arms that are left out, which the claims say.
         progress: is told what is being done.
+
+    Raises:
+        QueryError: no claim asks an arm that is to be left out.
     """
+    asked_arms = {arm for task in of.tasks for arm in of.arms_of(task)}
+    for name in without:
+        if name not in asked_arms:
+            raise QueryError(
+                f"leave out the arm {name}", "no claim asks it", f"There are {', '.join(sorted(asked_arms))}."
+            )
     runs, skipped = {}, {}
     for task in of.tasks:
         names = of.arms_of(task)
         table = Table(task, (), (STRICT,), (), ())
         asked = Suite("claims", of.words, of.seed, names[0], names[1:], (), of.slow, (table,))
         try:
-            runs[task] = run_suite(asked, folder, quick=quick, written=False, progress=progress)
+            left_out = [name for name in without if name in names]
+            runs[task] = run_suite(asked, folder, quick=quick, without=left_out, written=False, progress=progress)
         except DataMissing as missing:
             skipped[task] = str(missing)
     found = [_evidence(claim, runs.get(claim.task)) for claim in of.claims]
@@ -119,7 +137,7 @@ def claims_record(of: Claims, folder: Path, *, quick: bool, progress: Progress =
         "schema": SCHEMA,
         "words": of.words,
         "quick": quick,
-        "command": _command("bench claims", quick=quick),
+        "command": _command("bench claims", quick=quick) + "".join(f" --without {name}" for name in without),
         "comparisons": len(of_all),
         "alpha": of.alpha,
         "bootstrap_seed": of.seed,

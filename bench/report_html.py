@@ -17,7 +17,7 @@ from .report_curves import curves_record
 from .report_drill import MOST_BYTES, Gap, Gaps, drill_record, gaps
 from .report_html_parts import part_section, part_words
 from .report_plots import Difference, Timed, differences_plot, fastest_so_far, speed_plot, time_words
-from .report_text import COMPARISON_HEAD, MEASURE_WORDS, comparison_cells, report_text, share
+from .report_text import COMPARISON_HEAD, INTERVAL_AND_P, MEASURE_WORDS, command, comparison_cells, report_text, share
 from .results_page import ABOVE, ALPHA, BELOW, NOT_TOLD, STANDINGS_HEAD, standings
 from .running import Run
 
@@ -53,7 +53,7 @@ def bench_page(run: Run, report: Mapped, most_bytes: int = MOST_BYTES) -> Html:
         element("p", report["words"], class_="lead"),
         *_skipped(report),
         _size(report),
-        element("p", element("code", _command(report)), class_="small"),
+        *_command(report),
         _contents(report),
         _glance(report),
         _reading(report),
@@ -75,9 +75,9 @@ def _data(questions: Mapped) -> Html:
     return Html(f'<script type="application/json" id="questions">{safe}</script>')
 
 
-def _command(report: Mapped, task: str = "") -> str:
-    quick = " --quick" if report["quick"] else ""
-    return f"sma-gpu bench run {report['suite']}{quick}{' --task ' + task if task else ''}"
+def _command(report: Mapped, task: str = "") -> list[Html]:
+    made_by = command(report, task)
+    return [element("p", element("code", made_by), class_="small")] if made_by else []
 
 
 def _skipped(report: Mapped) -> list[Html]:
@@ -135,6 +135,7 @@ def _glance(report: Mapped) -> Html:
     return section(
         "Against the strongest control",
         element("p", words),
+        element("p", INTERVAL_AND_P, class_="small soft"),
         table(
             STANDINGS_HEAD,
             shown,
@@ -176,7 +177,7 @@ def _table(
     found = [
         element("p", told["words"]),
         element("p", f"{told['items']:,} items; seeds {seeds}{'; ' + counts if counts else ''}.", class_="small soft"),
-        element("p", element("code", _command(report, told["task"])), class_="small"),
+        *_command(report, told["task"]),
     ]
     for rule in told["rules_missing"]:
         found.append(element("p", f"The rule {rule} is not shown: what it rests on is not here.", class_="notice"))

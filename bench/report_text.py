@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .suites import suite_names
+
 __all__ = [
     "COMPARISON_HEAD",
     "HEAD",
+    "INTERVAL_AND_P",
     "MEASURE_WORDS",
     "NOVELTY_HEAD",
+    "command",
     "comparison_cells",
     "figure_cells",
     "grid",
@@ -55,21 +59,38 @@ MEASURE_WORDS = {
     "macro_top5": "per-cluster top-5", "macro_top10": "per-cluster top-10", "macro_mrr": "per-cluster MRR",
 }  # fmt: skip
 
+INTERVAL_AND_P = (
+    "An interval holds for all comparisons of a family at once (Bonferroni) and says how large a difference may be; p "
+    "is corrected step by step (Holm), which is less strict, and tells arms apart: where p is just below the level, "
+    "the interval may still hold 0."
+)
+"""Why both are shown, and may seem to disagree."""
+
 
 def report_text(report: Mapping[str, Any]) -> str:
     """Returns all tables of a report."""
     lines = [f"## {report['suite']}{' (quick)' if report['quick'] else ''}", "", report["words"], ""]
     for task, reason in report["skipped"].items():
         lines += [f"Not run: {task}: {reason}", ""]
+    if any(table["families"] for table in report["tables"]):
+        lines += [INTERVAL_AND_P, ""]
     for table in report["tables"]:
         lines += _table(report, table)
     return "\n".join(lines)
 
 
-def _table(report: Mapping[str, Any], table: Mapping[str, Any]) -> list[str]:
+def command(report: Mapping[str, Any], task: str = "") -> str:
+    """Returns the command that makes a report, or one of its tables; nothing for a suite that was made in Python."""
+    if report["suite"] not in suite_names():
+        return ""
     quick = " --quick" if report["quick"] else ""
-    command = f"    sma-gpu bench run {report['suite']}{quick} --task {table['task']}"
-    lines = [f"### {table['task']}", "", table["words"], "", command, ""]
+    return f"sma-gpu bench run {report['suite']}{quick}{' --task ' + task if task else ''}"
+
+
+def _table(report: Mapping[str, Any], table: Mapping[str, Any]) -> list[str]:
+    lines = [f"### {table['task']}", "", table["words"], ""]
+    made_by = command(report, table["task"])
+    lines += [f"    {made_by}", ""] if made_by else []
     counts = "; ".join(f"{count:,} {words}" for words, count in table["counts"].items())
     seeds = ", ".join(map(str, table["seeds"]))
     lines += [f"{table['items']:,} items; seeds {seeds}{'; ' + counts if counts else ''}.", ""]

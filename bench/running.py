@@ -36,6 +36,7 @@ PLACES = 100
 
 _RUN = "run.json"
 _TOO_SLOW = "left out of quick runs, which it would make several times as long"
+_LEFT_OUT = "left out as asked"
 _FORM: dict[str, Any] = {"places": PLACES, "columns": list(COLUMNS), "version": __version__}
 _BLOCK = 256  # queries asked at once; no arm's answer depends on it
 
@@ -101,6 +102,7 @@ def run_suite(
     most: int = tasks.QUICK,
     only_arms: Sequence[str] = (),
     only_tasks: Sequence[str] = (),
+    without: Sequence[str] = (),
     models: Mapping[str, str] | None = None,
     trec: Path | None = None,
     written: bool = True,
@@ -117,6 +119,7 @@ def run_suite(
         most: questions of such a draw.
         only_arms: only these arms of the suite, or others by name; all where empty.
         only_tasks: only these tasks; all where empty.
+        without: arms that are left out, which the tables say.
         models: names of models or folders that hold them, by use, in place of those that the arms have.
         trec: a folder for the rankings as TREC runs, with the right answers beside them.
         written: what was run is written down too, so that ``read_run`` finds it in ``folder``.
@@ -138,6 +141,10 @@ def run_suite(
     missing = {name: reason for name, entry in entries.items() if (reason := entry.missing(models))}
     if quick and not only_arms:
         missing |= dict.fromkeys(of.slow, _TOO_SLOW)
+    for name in without:
+        if name not in entries:
+            raise QueryError(f"leave out the arm {name}", "it is none of this run", f"There are {', '.join(entries)}.")
+        missing[name] = _LEFT_OUT
     for name in sorted(entries.keys() - missing.keys()):
         entries[name].build(replace(made_up_world()[0], models=models))
     # Before the first is asked: what is edited while a run goes on is not what it runs.

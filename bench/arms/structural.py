@@ -144,7 +144,7 @@ class EvidenceDrawn(Structural):
     """The same for queries that are drawn from the stored cases themselves, whatever their frequencies."""
 
     name = "evidence-drawn"
-    dials = Dials("evidence(64,0.9)", rho=0.5)
+    dials = Dials("evidence(256,0.9)", rho=0.3)
 
 
 class Sized(Structural):

@@ -44,6 +44,13 @@ class Frequency:
     numerator: int | None = None
     denominator: int | None = None
 
+    def __str__(self) -> str:
+        """Returns the counts where there are any, such as ``3 of 7``, or else the share, such as ``80% to 99%``."""
+        if self.denominator is not None:
+            return f"{self.numerator} of {self.denominator}"
+        low, high = (f"{100 * share:.6g}%" for share in (self.low, self.high))
+        return low if low == high else f"{low} to {high}"
+
 
 @dataclass(frozen=True)
 class FrequencyText:

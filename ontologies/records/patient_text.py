@@ -226,7 +226,8 @@ def _gold(value: dict[str, Any], report: LoadReport) -> tuple[str, ...] | None:
         report.note("gold", "gold is one text instead of a list; it is taken as one key", where="gold")
         found = [found]
     if not isinstance(found, list) or not all(isinstance(item, str) and item.strip() for item in found):
-        report.warn("gold", f"gold is {shown(found)}, no list of keys; what is right is not known", where="gold")
+        what = "a list of something else than keys" if isinstance(found, list) else f"{shown(found)}, no list of keys"
+        report.warn("gold", f"gold is {what}; what is right is not known", where="gold")
         return None
     return tuple(dict.fromkeys(bare_id(item, "gold", report) for item in found))
 

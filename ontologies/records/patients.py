@@ -7,11 +7,12 @@ whole input, since nobody could tell their answers apart.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from os import PathLike, fspath
@@ -25,7 +26,10 @@ from ..stream import members, reading
 from .patient_model import BadRecord, PatientInput, PatientRecord
 from .patient_text import PatientLine, may_hold_records, patients_from_content, patients_from_member
 
-__all__ = ["BadRecord", "PatientInput", "PatientRecord", "read_patients"]
+__all__ = ["IN_MEMORY", "BadRecord", "PatientInput", "PatientRecord", "patients_of", "read_patients"]
+
+IN_MEMORY = "<memory>"
+"""What records in memory are called in the place of a file."""
 
 _RECORD_NAME = re.compile(r"\.(jsonl?|ndjson|ya?ml)(\.(gz|xz|bz2|zip))?\Z", re.IGNORECASE)
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # the second is an archive without files
@@ -68,6 +72,28 @@ def read_patients(path: str | PathLike[str], *, stdin: BinaryIO | None = None) -
         found = _from_source(read_source(name))
     _refuse_repeats(found.records)
     return found
+
+
+def patients_of(lines: Iterable[Mapping[str, object]]) -> PatientInput:
+    """Returns the patients of a batch that is in memory, read as the same in a file of JSON lines would be.
+
+    Args:
+        lines: what each line of the file would hold.
+
+    Raises:
+        QueryError: two records have one id, or one is nothing that JSON can hold.
+
+    >>> patients_of([{"id": "a", "observed": ["HP:1"]}]).records[0].observed
+    ('HP:1',)
+    """
+    try:
+        content = "".join(f"{json.dumps(line)}\n" for line in lines)
+    except (TypeError, ValueError, RecursionError) as fault:
+        found = f"one of them is nothing that JSON can hold ({fault})"
+        raise QueryError("read patients in memory", found, 'Give {"id": ..., "observed": [...]} each.') from fault
+    read = patients_from_content(content.encode(), IN_MEMORY)
+    _refuse_repeats(read.records)
+    return read
 
 
 def _refuse_repeats(records: Iterable[PatientLine]) -> None:

@@ -69,6 +69,10 @@ _NUMBERS = {
     "index": "cases set_aside",
     "probes": "k",
 }
+_PLAIN: dict[str, Any] = {
+    "domain": str | None, "catalogued": str | None, "entity": str, "language": str, "sample": bool,
+    "encoder_version": int,
+}  # fmt: skip
 _MAY_LACK = ("mappings", "genes")
 _AGAIN = "Freeze the adapter again: sma-gpu adapter freeze."
 
@@ -280,8 +284,9 @@ def _check_shape(lock: Mapping[str, Any]) -> None:
         wrong += [name for name in _NUMBERS.get(part, "").split() if type(held[name]) is not int]
         if wrong:
             raise ValueError(f"{part}.{wrong[0]} is {held[wrong[0]]!r}")
-    if type(lock["encoder_version"]) is not int or not isinstance(lock["entity"], str):
-        raise ValueError("encoder_version or entity is of another type")
+    for name, kind in _PLAIN.items():
+        if not isinstance(lock[name], kind) or (kind is int and isinstance(lock[name], bool)):
+            raise ValueError(f"{name} is {lock[name]!r}")
     if Dials.from_mapping(lock["dials"]).as_dict() != lock["dials"]:
         raise ValueError("the dials are not all there")
     for probe in lock["probes"]["answers"]:

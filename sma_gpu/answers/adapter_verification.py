@@ -71,7 +71,7 @@ def adapter_verification(
         language, calibration = own_language(str(folder)), _calibration(str(folder))
         found = adapter_of(str(folder), bundle, language=language, calibration=calibration)
         checks = [*_checks(lock, found, _INFORMATION), _card_check(folder, lock), *_source_checks(str(folder))]
-        changes = [*_changes(lock, found)]
+        changes = [*_changes(lock, found, _INFORMATION)]
     else:
         engine = _opened(domain, lock, release, mappings, backend)
         language, calibration, apart = str(lock["language"]), None, [*_INFORMATION, "calibration"]
@@ -79,7 +79,7 @@ def adapter_verification(
             language, calibration, apart = own_language(domain), _calibration(domain), [*_INFORMATION]
         found = adapter_of(domain, engine, language=language, calibration=calibration)
         checks = [*_checks(lock, found, apart)]
-        changes = [*_changes(lock, found), *([] if bundle is None else _content_changes(bundle, engine))]
+        changes = [*_changes(lock, found, apart), *([] if bundle is None else _content_changes(bundle, engine))]
     return {
         "schema": VERIFICATION_SCHEMA,
         "lock": lock["sha256"],
@@ -213,8 +213,8 @@ def _source_checks(folder: str) -> Iterator[dict[str, Any]]:
             yield {"field": field, "frozen": was, "found": None, "state": NOT_COMPARED}
 
 
-def _changes(frozen: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """Yields in words what of an adapter is another."""
+def _changes(frozen: Mapping[str, Any], found: Mapping[str, Any], apart: Sequence[str]) -> Iterator[str]:
+    """Yields in words what of an adapter is another; nothing of those parts that are ``apart``."""
     for part in ("ontology", "records", "mappings", "genes"):
         yield from _file_changes(
             part, frozen[part], found[part], other_ontology=frozen["ontology"] != found["ontology"]
@@ -226,8 +226,11 @@ def _changes(frozen: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[st
         if frozen[name] != found[name]:
             yield f"{words} {frozen[name]} -> {found[name]}"
     was, now = frozen["calibration"], found["calibration"]
-    if was is not None and now is not None and was != now:
-        yield f"calibration {was['fingerprint'][:_SHOWN]} -> {now['fingerprint'][:_SHOWN]}"
+    if was != now and "calibration" not in apart:
+        if was is None or now is None:
+            yield _come_or_gone("calibration", was)
+        else:
+            yield f"calibration {was['fingerprint'][:_SHOWN]} -> {now['fingerprint'][:_SHOWN]}"
     if frozen["scorer"]["version"] != found["scorer"]["version"]:
         versions = f"{frozen['scorer']['version']} -> {found['scorer']['version'] or 'not installed'}"
         yield f"package {frozen['scorer']['package']} of the scorer {versions}"
@@ -253,7 +256,7 @@ def _file_changes(
     if was == now:
         return
     if was is None or now is None:
-        yield f"{part}: {'none' if was is None else 'some'} frozen, {'none' if now is None else 'some'} there"
+        yield _come_or_gone(part, was)
         return
     name = was.get("name") or part
     if was.get("name") != now.get("name"):
@@ -268,6 +271,10 @@ def _file_changes(
     for field in ("terms", "retired", "count", "annotations", "mapped", "groups"):
         if field in was and was[field] != now[field]:
             yield f"{part} {name}: {_COUNTED[field]} {was[field]} -> {now[field]}"
+
+
+def _come_or_gone(part: str, was: Mapping[str, Any] | None) -> str:
+    return f"{part}: none frozen, some there" if was is None else f"{part}: some frozen, none there"
 
 
 def _content_changes(old: Engine, new: Engine) -> Iterator[str]:
@@ -321,4 +328,7 @@ def _notes(lock: Mapping[str, Any], domain: str | None) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
+    """Returns a value as it stands; a part of a lock by what it is known by."""
+    if isinstance(value, dict):
+        value = value.get("fingerprint") or value.get("sha256") or value
     return value if isinstance(value, str) else canonical_json(value)

@@ -11,6 +11,7 @@ from ..cases.spelling import short_name
 from ..retrieval.analogy import Analogy, CandidateInference, Correspondence, Difference
 from ..scoring import to_bits
 from .analogy_forest import Forest, Lines, exclusions, one_line, shared_words
+from .percent import percent
 
 __all__ = ["analogy_text", "case_title", "standing", "worthless"]
 
@@ -88,7 +89,7 @@ def standing(analogy: Analogy) -> str:
     """Returns one line: the score, the share explained, and how far that is proved."""
     if not analogy.mapping and analogy.optimal:
         return f"0.00 bits: nothing {'counts under these dials' if worthless(analogy) else 'corresponds'}, proved"
-    score = f"{to_bits(analogy.score):.2f} bits, {analogy.explained:.0%} of the target explained"
+    score = f"{to_bits(analogy.score):.2f} bits, {percent(analogy.explained)} of the target explained"
     if analogy.optimal:
         return f"{score}, proved best"
     return f"{score}, not proved best: at most {_gap(analogy)} bits more are possible"

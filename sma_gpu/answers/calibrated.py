@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cases import EncodedQuery
-from ..retrieval import Index
 from ..retrieval.block import QueryBlock
 from ..trust import Abstention
-from ..trust.asking import block_signals
+from ..trust.asking import SignalSource
 from ..trust.calibration import Calibration
 from ..trust.novelty import judged
 from ..trust.signals import PLACES
@@ -62,24 +61,26 @@ class Calibrated:
 
     Attributes:
         calibration: made for the index that is asked.
+        source: that index, as the source of the signals that the calibration takes.
         threshold: from which confidence of the best hit on to answer; None: always.
     """
 
     calibration: Calibration
+    source: SignalSource
     threshold: Threshold | None = None
 
     def judgements(
-        self, index: Index, block: QueryBlock, queries: Sequence[EncodedQuery], backend: str
+        self, block: QueryBlock, queries: Sequence[EncodedQuery], backend: str, asked: tuple[str, str]
     ) -> list[Judgement]:
         """Returns what the calibration says of each query of an opened block.
 
         Args:
-            index: what the block is opened on.
-            block: the queries, bounded.
+            block: the queries, bounded against the index.
             queries: the same queries, encoded.
             backend: name of the backend that serves.
+            asked: which backend was asked for, and where; see ``SignalSource.of_block``.
         """
-        signals, cases = block_signals(index, block, [query.excluded for query in queries], backend)
+        signals, cases = self.source.of_block(block, [query.excluded for query in queries], backend, asked)
         confidence = self.calibration.confidence(signals)
         new: list[float | None] = [None] * len(queries)
         if self.calibration.new is not None:
@@ -92,7 +93,7 @@ class Calibrated:
             return None
         return Abstention(
             "not-sure",
-            f"not sure enough: the best hit, {key}, has confidence {found.best:.3f}, and this {self.threshold.words}",
+            f"not sure enough: the best hit, {key}, has confidence {found.best:.3f}; the rule {self.threshold.words}",
         )
 
     @property
@@ -104,7 +105,7 @@ class Calibrated:
     @cached_property
     def told(self) -> Mapping[str, Any]:
         """What every answer says of the calibration."""
-        made, figures = self.calibration, self.calibration.as_dict()["figures"]
+        made, figures, further = self.calibration, self.calibration.as_dict()["figures"], self.source.further
         return {
             "fingerprint": made.fingerprint,
             "method": made.method,
@@ -117,6 +118,9 @@ class Calibrated:
             "aurc": figures["first"]["aurc"],
             "places": PLACES,
             "novelty_threshold": made.novelty_threshold,
+            "separability": further.separability,
+            "stability": {"runs": further.runs, "seed": further.seed} if further.runs else None,
+            "generalisations": further.generalisations,
         }
 
     def of_answer(self, found: Judgement | None, abstention: Abstention | None) -> dict[str, Any]:

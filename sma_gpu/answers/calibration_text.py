@@ -7,19 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import CalibrationError
+from ..trust.asking import FurtherSignals
 from ..trust.calibration import Calibration
 from ..trust.reliability import ReliabilityBin, equal_width_bins
 from ..trust.thresholds import Threshold
 from .aligned import aligned
 
-__all__ = ["RULES", "calibration_text", "reliability_lines", "thresholds_of", "trust_lines"]
+__all__ = ["FIGURES", "PARTS", "RULES", "calibration_text", "reliability_lines", "thresholds_of", "trust_lines"]
 
 RULES = ("youden", "risk=0.05", "risk=0.1", "risk=0.2", "conformal=0.05", "conformal=0.1", "conformal=0.2")
 """The rules that the text shows; any level can be asked for."""
 
 _WIDTH = 40  # characters from confidence 0 to 1
 _FEW = 200  # solved cases below which figures are rough
-_PARTS = {"first": "first hit right", "first_five": "right among the first 5", "novelty": "query is new"}
+PARTS = {"first": "first hit right", "first_five": "right among the first 5", "novelty": "query is new"}
+FIGURES = {
+    "n": "cases", "true": "true", "ece": "ECE", "ece_by_chance": "by chance", "brier": "Brier", "log_loss": "log loss",
+    "aurc": "AURC", "auroc": "AUROC",
+}  # fmt: skip
+"""Figures of each part of a held-out record, with their names in tables."""
 
 
 def calibration_text(calibration: Calibration, entity: str, left_out: Mapping[str, int]) -> str:
@@ -35,7 +41,12 @@ def calibration_text(calibration: Calibration, entity: str, left_out: Mapping[st
     lines = [
         f"{calibration.method} calibration by {calibration.queries} solved cases of {calibration.groups} groups "
         f"({groups}), judged on {calibration.folds} held-out folds; fingerprint {calibration.fingerprint[:12]}",
-        *(f"{count} cases took no part: {why}" for why, count in left_out.items() if count),
+        *_further_lines(FurtherSignals.of(calibration)),
+        *(
+            f"{count} {'case' if count == 1 else 'cases'} took no part: {why}"
+            for why, count in left_out.items()
+            if count
+        ),
         "",
         *_figure_lines(calibration),
         "",
@@ -96,19 +107,26 @@ def thresholds_of(calibration: Calibration) -> dict[str, Threshold | str]:
     return found
 
 
+def _further_lines(further: FurtherSignals) -> list[str]:
+    """Returns which signals are taken beside those that come with the hits; nothing where there are none."""
+    parts = [f"{further.runs} reruns of each query with one term changed (seed {further.seed})"] if further.runs else []
+    parts += ["which hits change places without one term"] if further.separability else []
+    parts += ["generalisations of the records"] if further.generalisations else []
+    return [f"it takes in {', '.join(parts)}; so does every answer under it, which takes longer"] if parts else []
+
+
 def _figure_lines(calibration: Calibration) -> list[str]:
-    names = ("n", "true", "ece", "ece_by_chance", "brier", "log_loss", "aurc", "auroc")
-    head = ["", "cases", "true", "ECE", "by chance", "Brier", "log loss", "AURC", "AUROC"]
+    head = ["", *FIGURES.values()]
     figures = calibration.held_out.figures()
     rows = [
         [
             words,
             *(
                 "-" if math.isnan(v := figures[part].get(name, math.nan)) else f"{v:.0f}" if name == "n" else f"{v:.3f}"
-                for name in names
+                for name in FIGURES
             ),
         ]
-        for part, words in _PARTS.items()
+        for part, words in PARTS.items()
         if part in figures
     ]
     lines = aligned(head, rows, right=set(range(1, len(head))))

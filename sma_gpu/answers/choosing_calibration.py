@@ -6,11 +6,12 @@ from pathlib import Path
 
 from ..errors import ArtifactError, CalibrationError, DataMissing, FingerprintMismatch
 from ..retrieval import Index
+from ..trust.asking import FurtherSignals, SignalSource
 from ..trust.calibration import Calibration
 from .calibrated import NEVER, Calibrated
 from .own_index import own_calibration
 
-__all__ = ["find_calibrated", "read_calibration"]
+__all__ = ["NONE", "find_calibrated", "read_calibration"]
 
 AUTO_CALIBRATION, NONE = "auto", "none"
 
@@ -34,7 +35,8 @@ def find_calibrated(
 
     Raises:
         FingerprintMismatch: it was made for another index or under other dials.
-        CalibrationError: there is none to abstain by, or records are not what is ranked.
+        CalibrationError: there is none to abstain by, records are not what is ranked, or it takes signals that this
+            release cannot take.
         DataMissing: there is no such file.
         ArtifactError: the file is no calibration, or damaged.
         QueryError: there is no such rule to abstain by.
@@ -46,7 +48,8 @@ def find_calibrated(
             do = "Make one with sma-gpu calibrate and name it with --calibration, or leave --abstain out."
             raise CalibrationError(f"abstain by {abstain}", have, do)
         return None, notes
-    return Calibrated(found, None if abstain == NEVER else found.threshold(abstain)), notes
+    source = SignalSource(index, FurtherSignals.of(found))
+    return Calibrated(found, source, None if abstain == NEVER else found.threshold(abstain)), notes
 
 
 def _found(
@@ -89,9 +92,12 @@ def read_calibration(path: Path) -> Calibration:
     """
     do = "Give a file that sma-gpu calibrate wrote, auto or none."
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # an editor may have put a mark before it
     except UnicodeDecodeError as fault:
         raise ArtifactError(f"read the calibration {path}", "it is no text", do) from fault
     except OSError as fault:
         raise DataMissing(f"the calibration {path}", f"it cannot be read ({fault.strerror})", do) from fault
-    return Calibration.from_json(text)
+    try:
+        return Calibration.from_json(text)
+    except ArtifactError as error:
+        raise ArtifactError(f"read the calibration {path}", error.found, error.do) from error

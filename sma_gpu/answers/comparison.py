@@ -244,7 +244,7 @@ def asking_again(engine: Engine, given: PatientInput, k: int, restriction: Restr
 
     def under(dials: Dials, names: Sequence[str]) -> dict[str, list[Listed]]:
         try:
-            other = engine.under(dials)
+            other = engine.with_dials(dials)
             queries = [(name, other.encode(records[name].observed, records[name].excluded)) for name in names]
             answers = other.answers(queries, k, restriction)
             return {name: listed(answer) for name, answer in zip(names, answers, strict=True)}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..cases import CaseBatch, EncodedQuery, encode_query
 from ..cases.encoder import Changed, LeftOut, id_list
-from ..errors import UnknownTerm
+from ..errors import QueryError, UnknownTerm
 from ..ontologies.spelling import Respelled, respell
 from ..retrieval import OpenQuery, check_k, explain, open_blocks
 from ..retrieval.block import QueryBlock
@@ -25,6 +25,10 @@ from .indexed import IndexedDomain
 from .ranked import merged_rank, take
 from .restriction import Restriction
 from .steadiness import look, of_answer, of_hit
+from .text import comparison_text, query_text
+
+if TYPE_CHECKING:
+    from .html_style import Page
 
 __all__ = ["Engine"]
 
@@ -76,6 +80,47 @@ class Engine(IndexedDomain):
                 left_out.append(LeftOut(term, "outside", why))
             kept.append(functors[~aside])
         return replace(encoded, present=kept[0], excluded=kept[1], left_out=(*encoded.left_out, *left_out))
+
+    def batch(self, queries: Iterable[Iterable[str]], keys: Iterable[str] | None = None) -> CaseBatch:
+        """Returns queries as arrays, for ``Index.retrieve``: for thousands of them, without an account of each.
+
+        An id that cannot be used is left out, as ``encode`` tells it; a strict engine refuses it.
+
+        Args:
+            queries: ids of the terms that are present in each.
+            keys: the caller's name for each; its place from 0 where it is None.
+
+        Raises:
+            QueryError: there are not as many keys as queries, or ids are not given as a collection of strings.
+            UnknownTerm: the engine is strict, and an id cannot be used.
+        """
+        present = [self.encode(observed).present for observed in queries]
+        named = list(map(str, range(len(present)))) if keys is None else list(keys)
+        if len(named) != len(present):
+            raise QueryError(f"a batch of {len(present)} queries", f"{len(named)} keys", "Give a key for each query.")
+        return CaseBatch.from_functors(named, present)
+
+    def text(self, answer: dict[str, Any]) -> str:
+        """Returns an answer of this engine, or a comparison, as the text that the command line shows."""
+        manifest = self.domain.manifest
+        if answer["schema"] == shape.COMPARISON_SCHEMA:
+            return comparison_text(answer, manifest.entity)
+        return query_text(answer, manifest.entity, manifest.facet_name)
+
+    def page(self, answer: Mapping[str, Any]) -> Page:
+        """Returns an answer of this engine, or a comparison, as an HTML page that stands alone.
+
+        It is a text, to be written into a file; at the end of a notebook's cell it is shown, in a frame of its own.
+        """
+        from .html_case import case_page  # here, since no other form needs what makes pages
+        from .html_comparison import comparison_page
+        from .html_words import Speech
+
+        manifest = self.domain.manifest
+        if answer["schema"] == shape.COMPARISON_SCHEMA:
+            return comparison_page(answer, manifest.entity, notice=manifest.notice)
+        speech = Speech(answer["names"], manifest.entity, manifest.facet_name)
+        return case_page(answer, speech, title=manifest.title, notice=manifest.notice)
 
     def query(
         self,
@@ -225,7 +270,7 @@ class Engine(IndexedDomain):
         """Returns what the calibration says of each query of an opened block; None each without one."""
         if self.calibrated is None:
             return [None] * len(queries)
-        return self.calibrated.judgements(self.index, block, queries, self.backend)
+        return self.calibrated.judgements(block, queries, self.backend, (self.backend_asked, self.device))
 
     def _why_withheld(self, found: Judgement | None) -> Abstention | None:
         if self.calibrated is None or found is None:

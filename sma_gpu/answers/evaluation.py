@@ -14,7 +14,6 @@ from ..cases import CaseBatch
 from ..retrieval import open_blocks
 from ..retrieval.block import QueryBlock
 from ..retrieval.reaching import Reaching, reaching
-from ..trust.asking import signals_of_queries
 from ..trust.held_out import Outcomes
 from ..trust.places import TIES, Places, hits_at, reciprocal_ranks
 from ..trust.resampling import DRAWS, macro_mean, resampled_means
@@ -276,12 +275,12 @@ def _confidence(engine: Engine, solved: SolvedCases, restriction: Restriction | 
     cases = [case for case in solved.cases if engine.why_abstain(case.query, restriction) is None]
     confidence, right = np.zeros(len(solved)), np.zeros(len(solved), np.bool_)
     if cases:
-        signals, hits = signals_of_queries(
-            engine.index,
+        signals, hits = engine.calibrated.source.of_queries(
             [case.query.present for case in cases],
             [case.query.excluded for case in cases],
             engine.ops,
             engine.backend,
+            (engine.backend_asked, engine.device),
             among=None if restriction is None else restriction.wanted,
         )
         confidence[: len(cases)] = engine.calibrated.calibration.confidence(signals)[:, 0]
@@ -329,6 +328,7 @@ def _notes(engine: Engine, known: Sequence[SolvedCase], restriction: Restriction
     """Returns what must be known to read the figures."""
     entity = engine.domain.manifest.entity
     notes = [] if restriction is None else [restriction.note(entity)]
+    notes += [] if engine.calibrated is None else engine.calibrated.notes([], restriction)
     seen = sum(case.seen for case in known)
     if seen:
         notes.append(
@@ -343,7 +343,7 @@ def _notes(engine: Engine, known: Sequence[SolvedCase], restriction: Restriction
     if engine.calibrated is not None and engine.calibrated.calibration.rests_on.split == sha256:
         notes.append("the calibration was made of these very cases, so how well it holds on them says little")
     entities = len({case.entity for case in known})
-    if entities < _FEW:
+    if 0 < entities < _FEW:
         many = "1 entity is" if entities == 1 else f"{entities} entities are"
         notes.append(f"only {many} right in these cases: intervals over so few are too narrow, differences mean little")
     return notes

@@ -30,12 +30,15 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
         f"{records['cases']} {entity}s; {dials['scorer']}, {dials['credit']} credit, {dials['normalisation']}; "
         f"backend {found['backend']}",
         *_count_lines(counts, entity),
-        "",
-        *_figure_lines(found["slices"], entity),
-        "",
-        f"Intervals: {found['bootstrap']['level']:.0%}, whole {entity}s drawn {found['bootstrap']['draws']} times.",
-        "Equal scores: the mean over their orders; in brackets the worst order and the best.",
     ]
+    if counts["evaluated"]:
+        lines += [
+            "",
+            *_figure_lines(found["slices"], entity),
+            "",
+            f"Intervals: {found['bootstrap']['level']:.0%}, whole {entity}s drawn {found['bootstrap']['draws']} times.",
+            "Equal scores: the mean over their orders; in brackets the worst order and the best.",
+        ]
     lines += _confidence_lines(found["confidence"])
     worst = _worst_lines(found["cases"], entity)
     if worst:
@@ -165,7 +168,7 @@ def _confidence_lines(found: Mapping[str, Any] | None) -> list[str]:
         return []
     names = {"ece": "ECE", "ece_by_chance": "by chance", "brier": "Brier", "log_loss": "log loss", "aurc": "AURC"}
     told = ", ".join(f"{words} {found['figures'][name]:.3f}" for name, words in names.items())
-    lines = ["", f"Confidence of the first hits, by {found['calibration']['queries']} other solved cases: {told}"]
+    lines = ["", f"Confidence of the first hits, by {found['calibration']['queries']} solved cases: {told}"]
     if found["answered"] is not None:
         given, wrong = found["answered"]["coverage"], found["answered"]["risk"]
         lines.append(

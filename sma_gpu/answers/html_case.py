@@ -8,7 +8,7 @@ from typing import Any
 from .html_hit import hit_card, hits_table, standing
 from .html_mapping import greatest_worth, legend
 from .html_separation import telling_apart
-from .html_style import Html, bar, details, element, facts, join, page, section, share, table
+from .html_style import Html, Page, bar, details, element, facts, join, page, section, share, table
 from .html_words import Speech, bits, confidence_words, count, dial_words, ident, release, scalars
 
 __all__ = ["case_page", "made_from", "novelty_words", "query_part", "runner_up", "title_of"]
@@ -16,7 +16,7 @@ __all__ = ["case_page", "made_from", "novelty_words", "query_part", "runner_up",
 _OPEN = 3  # cards of hits that stand open
 
 
-def case_page(answer: Mapping[str, Any], speech: Speech, *, title: str = "", notice: str = "") -> Html:
+def case_page(answer: Mapping[str, Any], speech: Speech, *, title: str = "", notice: str = "") -> Page:
     """Returns the page of one answer.
 
     Args:
@@ -88,7 +88,8 @@ def _short_answer(answer: Mapping[str, Any], speech: Speech) -> Html:
         parts.append(element("p", "There are no hits."))
     else:
         parts.append(facts(_figures(answer)))
-    return section("In short", *parts, *_withheld(answer.get("threshold")), class_="card")
+    withheld = answer["abstained"] and not hits  # then the reason names the rule
+    return section("In short", *parts, *([] if withheld else _withheld(answer.get("threshold"))), class_="card")
 
 
 def _figures(answer: Mapping[str, Any]) -> list[tuple[str, str]]:

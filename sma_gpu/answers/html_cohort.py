@@ -85,7 +85,7 @@ class CohortPage:
         self._remove_stale(len(pages))
         with aside.open("wb") as file:
             file.write(self._head().encode())
-            if whole:
+            if whole and self._rows:
                 file.write(str(element("h2", "Case by case") + _how_to_read()).encode())
                 for size in self._sizes:
                     file.write(self._spool.read(size))
@@ -140,11 +140,13 @@ class CohortPage:
         lead = f"Asked of {count(records['cases'], entity)}{', ' + self._title if self._title else ''}."
         name = f"Cohort of {count(len(rows), 'case')}"
         parts = [
-            page_head(name, script=COHORT_SCRIPT),
+            page_head(name, script=COHORT_SCRIPT if rows else ""),
             element("header", element("h1", name), element("p", lead, class_="lead")),
         ]
         parts += [element("p", self._notice, class_="notice")] if self._notice else []
         parts.append(section("In short", *self._short(), class_="card"))
+        if not rows:
+            return join(parts)
         parts.append(
             section("All cases", cohort_table(rows, entity, self._address, calibrated=bool(self._calibration)))
         )
@@ -158,6 +160,8 @@ class CohortPage:
 
     def _short(self) -> list[str]:
         rows = self._rows
+        if not rows:
+            return [element("p", "The input holds no case.", class_="said")]
         found = Counter(row.status for row in rows)
         figures = [(status, f"{found[status]:,}") for status in ("answered", "abstained", "failed")]
         tied = sum(row.ties > 0 for row in rows)
@@ -215,7 +219,8 @@ class CohortPage:
         if known:
             answer = {"notes": [], **self._common, "calibration": self._calibration}
             parts.append(section("How this was made", made_from(answer, self._speech, self._notice)))
-        return join([*parts, Html(f"<script>{COHORT_SCRIPT}</script>"), PAGE_END])
+        script = [Html(f"<script>{COHORT_SCRIPT}</script>")] if self._rows else []
+        return join([*parts, *script, PAGE_END])
 
 
 _EDGES = [f"{100 * edge // _BINS}\u00a0%" if edge in (0, _BINS // 2, _BINS) else "" for edge in range(_BINS + 1)]

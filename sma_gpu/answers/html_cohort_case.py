@@ -30,22 +30,26 @@ class Row:
     Attributes:
         name: of the case.
         status: answered, abstained or failed.
-        reason: why there is no answer, or nothing.
+        reason: why there is no answer, or nothing; one for all that a rule withholds.
+        withheld: there are hits, and a rule on confidence withholds them.
         hit: key and name of the first hit, or None.
-        confidence: of the first hit, or None.
+        confidence: of the first hit, also of one that is withheld, or None.
         novelty: of the query, or None.
         novel: whether it is taken for new, where that is calibrated.
         second: the second hit's score over the first's, or None.
         ties: other records with exactly the first hit's score.
     """
 
-    __slots__ = ("confidence", "hit", "name", "novel", "novelty", "reason", "second", "status", "ties")
+    __slots__ = ("confidence", "hit", "name", "novel", "novelty", "reason", "second", "status", "ties", "withheld")
 
     def __init__(self, line: Mapping[str, Any]) -> None:
         hits = line.get("hits") or []
         self.name = title_of(line)
         self.hit: tuple[str, str] | None = (hits[0]["key"], hits[0]["name"]) if hits else None
-        self.confidence: float | None = hits[0]["confidence"] if hits else None
+        rule = line.get("threshold") or {}
+        self.withheld = not hits and bool(rule.get("best_confidence"))
+        best: float | None = rule["best_confidence"] if self.withheld else None
+        self.confidence = hits[0]["confidence"] if hits else best
         self.novelty: float | None = line.get("novelty")
         self.novel: bool | None = line.get("novel")
         self.second = runner_up(line) if hits else None
@@ -53,6 +57,8 @@ class Row:
         error = line.get("error")
         self.status = "failed" if error else "abstained" if line["abstained"] else "answered"
         self.reason = f"{error['asked']}: {error['found']}" if error else line["reason"] or ""
+        if self.withheld:
+            self.reason = f"not sure enough: the rule {rule['words']}"
 
 
 def case_section(line: Mapping[str, Any], number: int, entity: str, common: Mapping[str, Any]) -> Html:

@@ -86,7 +86,8 @@ def _row(row: Row, address: str) -> Html:
     name = element("th", element("a", element("bdi", row.name), href=address), scope="row")
     if row.hit is None:
         pill = element("span", "failed" if row.status == "failed" else "no answer", class_="pill is-loose")
-        first = element("td", pill, Html(" "), element("span", row.reason, class_="small"))
+        why = "not sure enough" if row.withheld else row.reason
+        first = element("td", pill, Html(" "), element("span", why, class_="small"))
     else:
         key, title = row.hit
         marks = [Html("")]

@@ -8,7 +8,7 @@ from typing import Any
 from .html_case import remarks
 from .html_hit import expectation
 from .html_mapping import drawn_mapping
-from .html_style import Html, details, element, facts, join, page, section
+from .html_style import Html, Page, details, element, facts, join, page, section
 from .html_words import Speech, bits, count, dial_words
 
 __all__ = ["analogy_page", "comparison_page"]
@@ -16,7 +16,7 @@ __all__ = ["analogy_page", "comparison_page"]
 _ALONE = 12  # terms that one record alone has, shown at once
 
 
-def comparison_page(comparison: Mapping[str, Any], entity: str, *, notice: str = "") -> Html:
+def comparison_page(comparison: Mapping[str, Any], entity: str, *, notice: str = "") -> Page:
     """Returns the page of what two records share and what only one of them has.
 
     Args:
@@ -68,7 +68,7 @@ def comparison_page(comparison: Mapping[str, Any], entity: str, *, notice: str =
     return page(title, *parts)
 
 
-def analogy_page(title: str, drawing: str, words: str) -> Html:
+def analogy_page(title: str, drawing: str, words: str) -> Page:
     """Returns the page of an analogy.
 
     Args:

@@ -27,6 +27,9 @@ def hits_table(answer: Mapping[str, Any], speech: Speech, anchor: str) -> Html:
     """
     hits = answer["hits"]
     calibrated = bool(answer["calibration"])
+    kind, narrow = "hits", Html("")
+    if calibrated:  # one column more than a telephone has room for
+        kind, narrow = "hits sure", element("p", "A wider screen also shows scores.", class_="small narrow-only")
     head = ["rank", speech.entity, "explained", "score"]
     numbers = [3]
     if calibrated:
@@ -41,9 +44,8 @@ def hits_table(answer: Mapping[str, Any], speech: Speech, anchor: str) -> Html:
         ]
         rows[hit["key"]] = [*cells, confidence_of(hit, answer["calibration"])] if calibrated else cells
     if "genes" not in answer:
-        return table(
-            head, rows.values(), caption=f"{count(len(hits), 'hit')}, best first", numbers=numbers, class_="hits"
-        )
+        caption = f"{count(len(hits), 'hit')}, best first"
+        return join([table(head, rows.values(), caption=caption, numbers=numbers, class_=kind), narrow])
     genes = [
         [str(gene["rank"]), join([element("bdi", gene["symbol"]), Html(" "), ident(gene["key"])]),
          *rows[gene["case"]]]
@@ -51,7 +53,7 @@ def hits_table(answer: Mapping[str, Any], speech: Speech, anchor: str) -> Html:
     ]  # fmt: skip
     head = ["rank", "gene", f"{speech.entity}'s rank", *head[1:]]
     caption = f"{count(len(genes), 'gene')}, each where the best {speech.entity} that carries it stands"
-    return table(head, genes, caption=caption, numbers=[place + 2 for place in numbers], class_="hits")
+    return join([table(head, genes, caption=caption, numbers=[place + 2 for place in numbers], class_=kind), narrow])
 
 
 def _linked(hit: Mapping[str, Any], speech: Speech, anchor: str) -> Html:

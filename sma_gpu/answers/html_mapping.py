@@ -6,10 +6,10 @@ with a line between, which the page can set as narrow or wide as its screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .html_style import Html, Value, element, join, void
+from .html_style import Html, Value, details, element, join, void
 from .html_words import Speech, bits, count, frequency_words
 from .svg import number
 
@@ -17,6 +17,7 @@ __all__ = ["drawn_mapping", "greatest_worth", "legend"]
 
 _THICK, _THIN = 15.0, 1.5  # width of a line for the most bits on the page, and least width, px
 _HIGH = 20
+_DRAWN = 30  # terms that hang loose drawn; further ones are listed under a fold
 
 
 def greatest_worth(answer: Mapping[str, Any]) -> float:
@@ -53,8 +54,10 @@ def drawn_mapping(
         rows.append(element("li", *shown, class_="pair sides", aria_hidden="true"))
     for pair in sorted(hit["mapping"], key=lambda p: (-p["bits"], p["query"])):
         rows.append(_pair(pair, speech, worth.get(pair["query"], 0.0), greatest))
-    for loose in sorted(hit["unexplained"], key=lambda u: (-u["bits"], u["query"])):
-        rows.append(_loose(loose, speech, greatest))
+    unexplained = sorted(hit["unexplained"], key=lambda u: (-u["bits"], u["query"]))
+    rows += [_loose(loose, speech, greatest) for loose in unexplained[:_DRAWN]]
+    if unexplained[_DRAWN:]:
+        rows.append(_further(unexplained[_DRAWN:], speech))
     rows += [_against(found, speech, left, right) for found in hit["contradicted"]]
     if hit["inferences"]:
         beyond = [f"and {count(len(hit['inferences']), 'statement')} that ", element("bdi", left), " lacks"]
@@ -95,6 +98,11 @@ def _loose(loose: Mapping[str, Any], speech: Speech, greatest: float) -> Html:
     drawn = join([_line(0, 0.42, _width(loose["bits"], greatest), "loose"), _end(0.42, "loose")])
     left = element("span", speech.term(loose["query"]), class_="end loose")
     return element("li", left, _way(drawn, bits(loose["bits"]), "unexplained"), element("span"), class_="pair")
+
+
+def _further(unexplained: Sequence[Mapping[str, Any]], speech: Speech) -> Html:
+    listed = join([join([speech.term(u["query"]), f" {bits(u['bits'])}"]) for u in unexplained], "; ")
+    return element("li", details(f"{len(unexplained):,} more unexplained, worth less", element("p", listed)))
 
 
 def _against(found: Mapping[str, Any], speech: Speech, left: str, right: str) -> Html:

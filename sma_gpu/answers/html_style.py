@@ -14,9 +14,10 @@ from hashlib import sha256
 from importlib.resources import files
 
 from ..version import __version__
+from .percent import percent
 
 __all__ = [
-    "PAGE_END", "Html", "bar", "details", "element", "escape", "facts", "join", "page", "page_head", "section",
+    "PAGE_END", "Html", "Page", "bar", "details", "element", "escape", "facts", "join", "page", "page_head", "section",
     "share", "table", "void",
 ]  # fmt: skip
 
@@ -31,6 +32,21 @@ class Html(str):
     """Text that is HTML already, and enters an element as it is."""
 
     __slots__ = ()
+
+
+class Page(Html):
+    """A whole page."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Returns its size, since a notebook keeps this beside the page."""
+        return f"<page of {len(self):,} characters>"
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: the page in a frame of its own, out of which its style cannot leak."""
+        style = "width:100%;height:40rem;border:0;resize:vertical"
+        return element("div", element("iframe", srcdoc=self, title="page", style=style))
 
 
 def escape(text: str) -> Html:
@@ -147,12 +163,7 @@ def share(value: float) -> str:
         >>> share(0.764), share(0.0001), share(0.9999), share(1.0)
         ('76\xa0%', '<1\xa0%', '>99\xa0%', '100\xa0%')
     """
-    shown = round(100 * value)
-    if shown <= 0 < value:
-        return "<1\u00a0%"
-    if shown >= 100 and value < 1:
-        return ">99\u00a0%"
-    return f"{shown}\u00a0%"
+    return percent(value, "\u00a0")
 
 
 def bar(value: float, label: str = "", *, kind: str = "match") -> Html:
@@ -206,7 +217,7 @@ def _policy(script: str) -> str:
 PAGE_END = Html("\n</main>\n</body>\n</html>\n")
 
 
-def page(title: str, *inner: str, style: str = "", script: str = "") -> Html:
+def page(title: str, *inner: str, style: str = "", script: str = "") -> Page:
     """Returns a whole page.
 
     Args:
@@ -216,4 +227,4 @@ def page(title: str, *inner: str, style: str = "", script: str = "") -> Html:
         script: of the program alone; a page is whole without it.
     """
     added = [Html(f"<script>{script}</script>")] if script else []
-    return Html(page_head(title, style=style, script=script) + join([*inner, *added], Html("\n")) + PAGE_END)
+    return Page(page_head(title, style=style, script=script) + join([*inner, *added], Html("\n")) + PAGE_END)

@@ -10,6 +10,7 @@ from .svg import number
 __all__ = ["circle", "drawing", "histogram", "label", "line", "path", "rectangle"]
 
 _HIGH, _WIDE, _FOOT, _TOP = 120.0, 320.0, 34.0, 16.0
+_LETTER = 6.5  # most that a digit of a small label takes
 
 
 def drawing(width: float, height: float, title: str, *inner: str, **attributes: Value) -> Html:
@@ -65,6 +66,9 @@ def _shape(name: str, tip: str, place: dict[str, Value], attributes: dict[str, V
 def histogram(counts: Sequence[int], edges: Sequence[str], title: str, *, kind: str = "match") -> Html:
     """Returns counts as upright bars, each with its figure above it.
 
+    Where there is no room for all figures only the greatest is shown; pointing at a bar gives its own. Of the borders
+    as many are named as there is room for, the first and the last among them.
+
     Args:
         counts: one for each bin.
         edges: what stands below the borders of the bins, one more than there are bins.
@@ -73,15 +77,45 @@ def histogram(counts: Sequence[int], edges: Sequence[str], title: str, *, kind: 
     """
     step, most = _WIDE / len(counts), max([*counts, 1])
     inner = [line(0, _TOP + _HIGH, _WIDE, _TOP + _HIGH, class_="axis")]
+    crowded, greatest = any(_wide(str(count)) > step for count in counts), max(counts, default=0)
     for place, count in enumerate(counts):
         high = _HIGH * count / most
         if count:
             tip = f"{edges[place]} to {edges[place + 1]}: {count}"
             top = _TOP + _HIGH - high
             inner.append(rectangle(place * step + 1, top, step - 2, high, tip=tip, class_=f"fill-{kind}"))
-            inner.append(label((place + 0.5) * step, top - 4, str(count), text_anchor="middle", class_="small"))
-    for place, edge in enumerate(edges):
-        anchor = "start" if place == 0 else "end" if place == len(counts) else "middle"
-        if edge:
-            inner.append(label(place * step, _TOP + _HIGH + 16, edge, text_anchor=anchor, class_="small"))
+            if not crowded or place == list(counts).index(greatest):
+                inner.append(label((place + 0.5) * step, top - 4, str(count), text_anchor="middle", class_="small"))
+    for place in _named(edges, step):
+        inner.append(
+            label(place * step, _TOP + _HIGH + 16, edges[place], text_anchor=_anchor(place, edges), class_="small")
+        )
     return drawing(_WIDE, _TOP + _HIGH + _FOOT - 10, title, *inner)
+
+
+def _wide(text: str) -> float:
+    """Returns how wide a small label is at most, with a gap beside it."""
+    return _LETTER * (len(text) + 1)
+
+
+def _anchor(place: int, edges: Sequence[str]) -> str:
+    return "start" if place == 0 else "end" if place == len(edges) - 1 else "middle"
+
+
+def _named(edges: Sequence[str], step: float) -> list[int]:
+    """Returns the places of the edges that can be named beside each other, ascending."""
+    before = {"start": 0.0, "middle": 0.5, "end": 1.0}  # share of a label that stands to the left of its place
+    spans = {}
+    for place, edge in enumerate(edges):
+        if edge:
+            left = place * step - before[_anchor(place, edges)] * _wide(edge)
+            spans[place] = left, left + _wide(edge)
+    if not spans:
+        return []
+    last = max(spans)
+    found, free = [], -_WIDE
+    for place, (left, right) in spans.items():
+        if place == last or (left >= free and right <= spans[last][0]):
+            found.append(place)
+            free = right
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -23,8 +24,10 @@ from ..ops import choose
 from ..ops.registry import AUTO
 from ..retrieval import Index
 from ..scoring import Dials
+from ..trust.calibration import Calibration
 from .by_gene import Genes
-from .calibrated import Calibrated
+from .calibrated import NEVER, Calibrated
+from .choosing_calibration import NONE, find_calibrated
 from .facets import Facets
 from .inheritance import inherited, modes_of
 from .restriction import Restriction
@@ -90,6 +93,11 @@ class IndexedDomain:
         self.genes = None if genes is None else Genes(genes, records, self.index.keys)
 
     @property
+    def backend_asked(self) -> str:
+        """The backend that was asked for; ``auto`` where the choice goes by the amount of work, and changes no bit."""
+        return self._asked[0]
+
+    @property
     def device(self) -> str:
         """Where the backend was asked to work: ``cpu``, ``cuda`` or ``auto``."""
         return self._asked[1]
@@ -144,11 +152,33 @@ class IndexedDomain:
         found.backend, found.ops = choose(*self._asked, cells=queries * len(self.index))
         return found
 
-    def under(self, dials: Dials) -> Self:
+    def with_dials(self, dials: Dials) -> Self:
         """Returns this domain indexed under other dials, all else as it is."""
         found = copy(self)
         found.index = index_of(self.domain, dials)
         found.calibrated = None  # it was made for the index as it was
+        return found
+
+    def under(self, calibration: Calibration | str | Path | None, *, abstain: str = NEVER) -> Self:
+        """Returns this domain under a calibration, all else as it is; both share the index.
+
+        Args:
+            calibration: by which to say how sure answers are, or the file that ``sma-gpu calibrate`` wrote; None for
+                none.
+            abstain: ``youden``, ``risk=LEVEL`` or ``conformal=LEVEL``: withhold answers whose best hit is less sure
+                than the threshold of that rule; ``none`` withholds none.
+
+        Raises:
+            FingerprintMismatch: the calibration was made for another index, or under other dials.
+            CalibrationError: there is no calibration to abstain by, or records are not what is ranked.
+            DataMissing: there is no such file.
+            ArtifactError: the file is no calibration, or damaged.
+            QueryError: there is no such rule to abstain by.
+        """
+        named = Path(calibration) if isinstance(calibration, str) else calibration
+        ranked = "genes" if self.genes else "groups of records" if self.merge else ""
+        found = copy(self)
+        found.calibrated, _ = find_calibrated(NONE if named is None else named, abstain, self.index, ranked=ranked)
         return found
 
     @cached_property

@@ -6,6 +6,7 @@ where it must not be trusted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,10 @@ __all__ = ["model_card"]
 
 Lock = Mapping[str, Any]
 
+_FREE = {"ontology": ("name", "version"), "records": ("name", "version"), "mappings": ("version",),
+         "made_with": ("sma_gpu",)}  # fmt: skip
+_MARKS = re.compile(r"[\\`*\[\]<>&~#]|(?<!\w)_|_(?!\w)")
+
 _MEASURES = {"top1": "right one first", "top5": "in the first 5", "top10": "in the first 10", "mrr": "reciprocal rank"}
 _HELD_OUT = {
     "first": "the first hit is right", "first_five": "one of the first 5 is right", "novelty": "the query is new",
@@ -27,6 +32,7 @@ _RULES = {"strict": "the right record itself", "merged": "a record that stands f
 def model_card(lock: Lock) -> str:
     """Returns the model card of a lock, as Markdown; the same lock gives the same text."""
     about = manifests().get(lock["domain"]) if lock["domain"] else None
+    lock = _escaped(lock)
     parts = [
         _head(lock, about),
         _made_of(lock, about),
@@ -38,6 +44,28 @@ def model_card(lock: Lock) -> str:
         _identity(lock),
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _escaped(lock: Lock) -> Lock:
+    """Returns the lock with the texts that come out of files, or of the command line, as plain text of Markdown."""
+    parts = {
+        part: {**lock[part], **{name: _plain(lock[part][name]) for name in names if lock[part][name] is not None}}
+        for part, names in _FREE.items()
+        if lock[part] is not None
+    }
+    return {**lock, **parts, "entity": _plain(lock["entity"])}
+
+
+def _plain(text: str) -> str:
+    """Returns a text of one line in which nothing is a mark of Markdown; a bar is left to ``_row``."""
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Returns a text as it stands in backticks, more of them where it holds some itself (CommonMark 0.31, 6.1)."""
+    most = max(map(len, re.findall("`+", text)), default=0)
+    fence, gap = "`" * (most + 1), " " if most else ""
+    return f"{fence}{gap}{' '.join(text.split())}{gap}{fence}"
 
 
 def _head(lock: Lock, about: Manifest | None) -> Iterator[str]:
@@ -67,7 +95,7 @@ def _made_of(lock: Lock, about: Manifest | None) -> Iterator[str]:
     yield "| part | release | content | licence | SHA-256 of the uncompressed file |"
     yield "| --- | --- | --- | --- | --- |"
     ontology, records = lock["ontology"], lock["records"]
-    selection = f", selected by `{records['selection']}`" if records["selection"] else ""
+    selection = f", selected by {_code(records['selection'])}" if records["selection"] else ""
     rows = {
         "ontology": (release(ontology["name"], ontology["version"]), count(ontology["terms"], "term")),
         "records": (
@@ -126,7 +154,8 @@ def _dials(lock: Lock) -> Iterator[str]:
     yield from (f"- **{dial}**: {words}" for dial, words in dial_words(lock["dials"], lock["entity"]))
     if lock["scorer"]["package"] is not None:
         yield ""
-        yield f"The scorer comes out of the package `{lock['scorer']['package']}` {lock['scorer']['version']}."
+        package, version = _code(lock["scorer"]["package"]), _plain(lock["scorer"]["version"] or "")
+        yield f"The scorer comes out of the package {package} {version}."
 
 
 def _figures(lock: Lock) -> Iterator[str]:

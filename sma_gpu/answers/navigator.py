@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import QueryError
+from .percent import percent
 
 __all__ = ["DOMAINS", "layers"]
 
@@ -53,7 +54,8 @@ def _layer(answer: Mapping[str, Any], hit: Mapping[str, Any] | None, entity: str
     entries, left_out = _entries(answer, hit, entity)
     ontology, label = answer["ontology"], f"{hit['key']} {hit['name']}".strip() if hit else ""
     name = f"{hit['rank']}. {label}" if hit else "No hit"
-    told = [answer["reason"]] if hit is None else [f"{hit['score_bits']:.2f} bits, {hit['explained']:.0%} explained"]
+    explained = f"{hit['score_bits']:.2f} bits, {percent(hit['explained'])} explained" if hit else answer["reason"]
+    told = [explained]
     told += [f"{len(left_out)} terms have no ATT&CK id and no place here: {', '.join(left_out)}"] if left_out else []
     release = _RELEASE.fullmatch(ontology["version"])
     legend = {

@@ -245,10 +245,20 @@ def _unwritable(out: Path, fault: OSError) -> ArtifactError:
 
 
 def put_text(path: Path, text: str) -> None:
-    """Writes ``text`` into ``path``, whole or not at all; a loss of power leaves the old file or the new one."""
+    """Writes ``text`` into ``path``, whole or not at all; a loss of power leaves the old file or the new one.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+    """
     aside = path.with_name(f".{path.name}.unfinished")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    try:
+        with aside.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as fault:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        what = f"it cannot be written ({fault.strerror or fault}); what was there is untouched"
+        raise ArtifactError(f"write {path}", what, "Name a folder that can be written, on a disk with room.") from fault

@@ -6,15 +6,23 @@ What is known never enters a query: it is looked up beside it, and a gold key th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import BinaryIO, NamedTuple
 
 from ..cases import EncodedQuery
 from ..errors import QueryError, SmaError, UnknownKey
 from ..ontologies.records.citations import cited
 from ..ontologies.records.equivalents import find_equivalents, folded
-from ..ontologies.records.patients import BadRecord, PatientInput, PatientRecord, read_patients
+from ..ontologies.records.patients import (
+    IN_MEMORY,
+    BadRecord,
+    PatientInput,
+    PatientRecord,
+    patients_of,
+    read_patients,
+)
 from ..ontologies.records.sssom import read_sssom
 from .engine import Engine
 from .restriction import Restriction
@@ -113,14 +121,19 @@ class SolvedCases:
 
 
 def read_solved(
-    engine: Engine, path: str, restriction: Restriction | None = None, *, stdin: BinaryIO | None = None
+    engine: Engine,
+    given: str | PathLike[str] | Iterable[Mapping[str, object]],
+    restriction: Restriction | None = None,
+    *,
+    stdin: BinaryIO | None = None,
 ) -> SolvedCases:
-    """Returns the solved cases of a file, folder or archive.
+    """Returns the solved cases of a file, folder or archive, or of records in memory.
 
     Args:
         engine: the domain in whose index the answers are.
-        path: JSON lines with ``gold``, a list of keys (empty: known to be none of them), or phenopackets with diseases;
-            in all forms that a batch reads.
+        given: path of JSON lines with ``gold``, a list of keys (empty: known to be none of them), or of phenopackets
+            with diseases, in all forms that a batch reads; or what such lines hold, ``{"id": ..., "observed": [...],
+            "gold": [...]}`` each.
         restriction: the only cases that can be hits; all where it is None.
         stdin: binary stream that ``-`` stands for.
 
@@ -129,7 +142,9 @@ def read_solved(
         ParseError: likewise.
         DataMissing: likewise.
     """
-    return solve(engine, read_patients(path, stdin=stdin), path, restriction)
+    if isinstance(given, str | PathLike):
+        return solve(engine, read_patients(given, stdin=stdin), fspath(given), restriction)
+    return solve(engine, patients_of(given), IN_MEMORY, restriction)
 
 
 def solve(engine: Engine, given: PatientInput, path: str, restriction: Restriction | None = None) -> SolvedCases:
@@ -156,9 +171,10 @@ def solve(engine: Engine, given: PatientInput, path: str, restriction: Restricti
 def _nothing(engine: Engine, path: str, unusable: Sequence[Unusable]) -> QueryError:
     """Returns the error that no record can be evaluated; it names the reasons, and an example of the keys there are."""
     entity, example = engine.domain.manifest.entity, next(iter(engine.index.keys), "")
-    found = f"none of its {len(unusable)} records can be evaluated"
+    found = "it holds no record"
     if unusable:
-        found += f"; the first, {unusable[0].id or unusable[0].where}: {unusable[0].why}"
+        found = f"none of its {len(unusable)} records can be evaluated; the first, "
+        found += f"{unusable[0].id or unusable[0].where}: {unusable[0].why.rstrip('.')}"
     keys = f" such as {example}" if example else ""
     do = f'Give JSON lines with "gold", a list of keys of {entity}s{keys}, or phenopackets with diseases.'
     return QueryError(f"evaluate {path}", found, do)

@@ -74,7 +74,7 @@ def look(
         runs=runs,
         seed=seed,
         among=None if restriction is None else restriction.wanted,
-        backend=source.backend,
+        backend=source.backend_asked,
         device=source.device,
     )
     return Steady(found, cases, best)

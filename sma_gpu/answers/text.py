@@ -8,12 +8,15 @@ from typing import Any
 from .aligned import aligned
 from .calibration_text import trust_lines
 from .facets import facet_lines
+from .percent import percent
 from .steadiness import steadiness_lines
 
 __all__ = ["comparison_text", "query_text", "terms_text"]
 
 _LOOK_FOR = 8  # inferences shown; the rest is counted and stands in --json
 _NAME_WIDTH = 48
+_LEAST_NAME = 20  # ... where a table would be wider than the terminal
+_WIDE = 100
 _PLACES = 3  # places of a term in a file shown, and values of an attribute; --json has them all
 
 
@@ -164,7 +167,7 @@ def _ranking(answer: dict[str, Any], entity: str) -> list[str]:
     """Returns the table of hits, or of the genes that they carry; places among groups where groups are known."""
     head, right = ["rank", entity, "name", "bits", "explained"], {0, 3, 4}
     rows = {
-        h["key"]: [str(h["rank"]), h["key"], _short(h["name"]), f"{h['score_bits']:.2f}", f"{h['explained']:.0%}"]
+        h["key"]: [str(h["rank"]), h["key"], _short(h["name"]), f"{h['score_bits']:.2f}", percent(h["explained"])]
         for h in answer["hits"]
     }
     if answer["calibration"]:
@@ -179,12 +182,22 @@ def _ranking(answer: dict[str, Any], entity: str) -> list[str]:
         head, right = [*head, "first in"], {*right, len(head)}
         for h in answer["hits"]:
             share = h["stability"]["top1"]
-            rows[h["key"]].append("" if share is None else f"{share:.0%}")
+            rows[h["key"]].append("" if share is None else percent(share))
     if "genes" not in answer:
-        return aligned(head, list(rows.values()), right=right)
+        return _fitted(head, list(rows.values()), right=right)
     genes = [[str(g["rank"]), g["symbol"], g["key"], *rows[g["case"]]] for g in answer["genes"]]
     head = ["rank", "gene", "id", f"{entity}'s rank", *head[1:]]
-    return aligned(head, genes, right={0, *(place + 3 for place in right)})
+    return _fitted(head, genes, right={0, *(place + 3 for place in right)})
+
+
+def _fitted(head: list[str], rows: list[list[str]], *, right: set[int]) -> list[str]:
+    """Returns the table with names so short that it is not too wide for a terminal, as far as that goes."""
+    lines, at = aligned(head, rows, right=right), head.index("name")
+    over = max(map(len, lines)) - _WIDE
+    if over <= 0:
+        return lines
+    width = max(max(len(row[at]) for row in rows) - over, _LEAST_NAME)
+    return aligned(head, [[*row[:at], _short(row[at], width), *row[at + 1 :]] for row in rows], right=right)
 
 
 def _attributes(attributes: dict[str, list[str]], names: dict[str, str]) -> str:
@@ -241,5 +254,5 @@ def _term(term: str, names: dict[str, str]) -> str:
     return f"{term} {names.get(term, '')}".strip()
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME_WIDTH else name[: _NAME_WIDTH - 3] + "..."
+def _short(name: str, width: int = _NAME_WIDTH) -> str:
+    return name if len(name) <= width else name[: width - 3] + "..."

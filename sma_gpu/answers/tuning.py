@@ -85,7 +85,7 @@ def tune(
     tried = candidates(engine.index.dials)
     values = np.empty((len(tried), len(used)), np.float64)
     for row, dials in enumerate(tried):
-        under = engine if row == 0 else engine.under(dials)
+        under = engine if row == 0 else engine.with_dials(dials)
         places = placed([rank.strict for rank in rank_cases(under, used, restriction, progress=progress)])
         values[row] = rank_measures(places)["mean"][metric]
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from ..answers.batch import line_text
 from ..answers.calibration_text import calibration_text
+from ..answers.html_solved import calibration_page
 from ..answers.own_index import is_own_index
 from ..answers.own_index_making import save_calibration
 from ..errors import QueryError
-from .solved import SOLVED, add_folds, add_method, calibrated_by, checked_places, left_out_of, open_solved, save
+from .solved import SOLVED, add_folds, add_method, calibrated_by, checked_places, open_solved, save
 
 __all__ = ["register"]
 
@@ -33,7 +34,9 @@ def register(verbs: Any, add_engine: Callable[[argparse.ArgumentParser], None], 
     add_folds(parser)
     parser.add_argument("--mappings", default="auto", metavar="FILE", help="as of query: twins are hidden together")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as -f json")
-    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="form of what is said of it")
+    parser.add_argument(
+        "-f", "--format", choices=("text", "json", "html"), default="text", help="form of what is said of it"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -51,18 +54,19 @@ def run(arguments: argparse.Namespace) -> int:
     if place is None and not is_own_index(arguments.domain):
         found = "only an index of your own is saved with its calibration"
         raise QueryError(f"calibrate {arguments.domain}", found, "Name a file for it with -o.")
-    checked_places(place)
+    checked_places(arguments, place)
     arguments.among, arguments.where = None, []
     engine, solved, _ = open_solved(arguments)
-    calibration = calibrated_by(arguments, engine, solved)
+    calibration, left_out = calibrated_by(arguments, engine, solved)
     if place is None:
         save_calibration(Path(arguments.domain), calibration)
     else:
         save(calibration, place)
     if arguments.format == "json":
         sys.stdout.write(line_text(calibration.as_dict(), indent=1) + "\n")
+    elif arguments.format == "html":
+        sys.stdout.write(calibration_page(calibration, engine.domain.manifest.entity, left_out))
     else:
-        left_out = left_out_of(arguments, engine, solved)
         sys.stdout.write(calibration_text(calibration, engine.domain.manifest.entity, left_out))
         sys.stdout.write(f"Written to {place}\n" if place else f"Saved with the index in {arguments.domain}\n")
     return 4 if solved.failed else 0

@@ -17,7 +17,7 @@ from ..answers.navigator import layers
 from ..answers.own_index import any_ontology
 from ..answers.pheval import pheval_text
 from ..answers.sighted import account_for
-from ..answers.text import comparison_text, query_text, terms_text
+from ..answers.text import terms_text
 from ..answers.tsv import head_of
 from ..answers.where import parse_condition
 from ..errors import DialError, QueryError
@@ -74,13 +74,7 @@ def compare(arguments: argparse.Namespace) -> int:
     """Compares two records."""
     engine = engine_of(arguments)
     found = engine.compare(arguments.first, arguments.second)
-    manifest = engine.domain.manifest
-    if arguments.format == "html":
-        from ..answers.html_comparison import comparison_page  # here, since no other form needs what makes pages
-
-        give(arguments, found, lambda: comparison_page(found, manifest.entity, notice=manifest.notice))
-    else:
-        give(arguments, found, lambda: comparison_text(found, manifest.entity))
+    give(arguments, found, lambda: (engine.page if arguments.format == "html" else engine.text)(found))
     return 0
 
 
@@ -222,6 +216,8 @@ def _id_of(name: str, domain: Domain) -> str:
 def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:
     """Returns where each form of the answer goes; a folder that is not there is refused before any work is done."""
     targets = places(arguments.format, arguments.output)
+    if "pheval" in targets and arguments.stability:
+        raise QueryError("-f pheval and --stability", "its tables have no columns for it", "Ask for one of the two.")
     for place in targets.values():
         if place is not None and not place.parent.is_dir():
             raise QueryError(f"write {place}", f"there is no folder {place.parent}", "Make it, or name another place.")
@@ -249,15 +245,11 @@ def _give_answer(
         elif form == "pheval":
             text = pheval_text(answer)
         elif form == "html":
-            from ..answers.html_case import case_page  # here, since no other form needs what makes pages
-            from ..answers.html_words import Speech
-
-            speech = Speech(answer["names"], manifest.entity, manifest.facet_name)
-            text = case_page(answer, speech, title=manifest.title, notice=manifest.notice)
+            text = engine.page(answer)
         elif form == "navigator":
             text = json.dumps(layers(answer, manifest.entity), indent=1) + "\n"
         else:
-            text = query_text(answer, manifest.entity, manifest.facet_name)
+            text = engine.text(answer)
         _put(text, place)
     return 1 if answer["abstained"] and arguments.fail_on_abstain else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, TypedDict
 
-__all__ = ["Reruns", "add_calibration", "add_ranking", "add_stability", "engine_options", "reruns_of"]
+__all__ = ["Reruns", "add_calibration", "add_ranking", "add_stability", "engine_options", "reruns_of", "whole_number"]
 
 
 class Reruns(TypedDict):
@@ -58,13 +58,15 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
     """Adds the options by which an answer says how steady its hits are."""
     parser.add_argument(
         "--stability",
-        type=_whole,
+        type=whole_number,
         default=0,
         metavar="N",
         help="rerun each query N times with one term dropped, climbed or added: how often a hit is first, between "
         "which ranks it stands, and with which hits it changes places without one of the terms (default: 0, none)",
     )
-    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="what reruns are drawn from (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, metavar="S", help="what reruns are drawn from (default: 0)"
+    )
 
 
 def add_calibration(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +107,8 @@ def engine_options(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _whole(text: str) -> int:
+def whole_number(text: str) -> int:
+    """Returns the number in a word of the command line: whole, 0 or more."""
     try:
         number = int(text)
     except ValueError:

@@ -7,18 +7,23 @@ import sys
 from pathlib import Path
 
 from ..answers import Engine
-from ..answers.calibrating import calibrate, overlaps
+from ..answers.batch import replaces
+from ..answers.calibrating import Split, calibrate, split_of
 from ..answers.own_index_making import put_text
 from ..answers.restriction import Restriction
 from ..answers.solved import SolvedCases, solve
 from ..errors import QueryError
 from ..ontologies.records.patients import read_patients
+from ..trust.asking import FurtherSignals
 from ..trust.calibration import Calibration
 from ..trust.calibration_parts import METHODS
+from ..trust.fitting import check_groups
 from .commands import among_of, engine_of
+from .ranking import whole_number
 
 __all__ = [
-    "SOLVED", "add_folds", "add_method", "calibrated_by", "checked_places", "left_out_of", "open_solved", "save",
+    "SOLVED", "add_folds", "add_method", "calibrated_by", "check_split", "checked_places",
+    "open_solved", "save",
 ]  # fmt: skip
 
 SOLVED = (
@@ -34,7 +39,11 @@ def add_folds(parser: argparse.ArgumentParser) -> None:
         "--folds", type=int, default=5, metavar="N", help="folds that cases are held out in (default: 5)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="what folds and intervals are drawn from (default: 0)"
+        "--seed",
+        type=whole_number,
+        default=0,
+        metavar="S",
+        help="what folds, intervals and reruns are drawn from (default: 0)",
     )
 
 
@@ -50,6 +59,25 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         "--leave-out-overlap",
         action="store_true",
         help="leave out solved cases that the index was made of, and count them, instead of refusing to calibrate",
+    )
+    parser.add_argument(
+        "--stability",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="also learn from N reruns of each case with one term changed, which every answer under the calibration "
+        "then makes too (default: 0, none)",
+    )
+    parser.add_argument(
+        "--separability",
+        action="store_true",
+        help="also learn from which hits change places without one of the terms; reruns say this too",
+    )
+    parser.add_argument(
+        "--generalisations",
+        action="store_true",
+        help="also learn from how well generalisations of the records explain a case; they are made again wherever the "
+        "calibration is used",
     )
 
 
@@ -68,41 +96,68 @@ def open_solved(arguments: argparse.Namespace) -> tuple[Engine, SolvedCases, Res
     return engine.for_batch(_AS_MUCH_WORK * len(solved)), solved, some
 
 
-def checked_places(*places: str | None) -> None:
-    """Refuses a file in a folder that is not there, before any work is done.
+def checked_places(arguments: argparse.Namespace, *places: str | None) -> None:
+    """Refuses files that cannot be written, or would replace what is read or each other, before any work is done.
 
     Raises:
-        QueryError: there is no such folder.
+        QueryError: a place is a folder, in none, that of something read, or named twice.
     """
-    for place in places:
-        if place and not Path(place).parent.is_dir():
-            found = f"there is no folder {Path(place).parent}"
-            raise QueryError(f"write {place}", found, "Make it, or name another place.")
+    options = ("input", "among", "mappings", "calibration", "dials")
+    read = [word for word in (getattr(arguments, option, None) for option in options) if isinstance(word, str)]
+    written: list[Path] = []
+    for place in filter(None, places):
+        path, found = Path(place), ""
+        if not path.parent.is_dir():
+            found = f"there is no folder {path.parent}"
+        elif path.is_dir():
+            found = "that is a folder"
+        elif any(replaces(path, word) for word in read):
+            found = "that would replace what is read"
+        elif Path(arguments.input).resolve() in path.resolve().parents:
+            found = f"that lies in the folder {arguments.input}, whose files are the input"
+        elif path.resolve() in written:
+            found = "that is named for two things"
+        if found:
+            raise QueryError(f"write {place}", found, "Name the path of a new file.")
+        written.append(path.resolve())
 
 
-def calibrated_by(arguments: argparse.Namespace, engine: Engine, solved: SolvedCases) -> Calibration:
-    """Returns the calibration that solved cases give, with a bar of progress."""
+def _further(arguments: argparse.Namespace) -> FurtherSignals:
+    """Returns the signals that a calibration is to take beside those that come with the hits."""
+    runs = arguments.stability
+    return FurtherSignals(arguments.separability or runs > 0, runs, arguments.seed, arguments.generalisations)
+
+
+def calibrated_by(
+    arguments: argparse.Namespace, engine: Engine, solved: SolvedCases
+) -> tuple[Calibration, dict[str, int]]:
+    """Returns the calibration that solved cases give, with a bar of progress, and how many took no part, by reason."""
     from tqdm import tqdm  # here, since it would add a twentieth of a second to every other command
 
-    with tqdm(unit="query", file=sys.stderr, desc="calibrate") as bar:
-        return calibrate(
+    split = check_split(arguments, engine, solved)
+    with tqdm(total=2 * len(split.cases), unit="query", file=sys.stderr, desc="calibrate") as bar:
+        calibration = calibrate(
             engine,
             solved,
             method=arguments.method,
             folds=arguments.folds,
             seed=arguments.seed,
             leave_out_overlap=arguments.leave_out_overlap,
+            further=_further(arguments),
             progress=bar.update,
         )
+    return calibration, split.left_out
 
 
-def left_out_of(arguments: argparse.Namespace, engine: Engine, solved: SolvedCases) -> dict[str, int]:
-    """Returns how many solved cases took no part in a calibration, by reason."""
-    found = overlaps(engine, solved) if arguments.leave_out_overlap else ()
-    gone = {one.id for one in found}
-    unasked = sum(engine.why_abstain(c.query, None) is not None for c in solved.cases if c.id not in gone)
-    counts = {"they overlap the index": len(found), "they have no usable term": unasked}
-    return {**counts, **{f"their gold is {kind}": count for kind, count in solved.reasons.items()}}
+def check_split(arguments: argparse.Namespace, engine: Engine, solved: SolvedCases) -> Split:
+    """Returns what a calibration is to be learned from, if it can be, before any other work is done.
+
+    Raises:
+        CalibrationError: see ``calibrate``.
+    """
+    split = split_of(engine, solved, leave_out_overlap=arguments.leave_out_overlap)
+    check_groups(split.groups, method=arguments.method, folds=arguments.folds, seed=arguments.seed)
+    return split
 
 
 def save(calibration: Calibration, place: str) -> None:

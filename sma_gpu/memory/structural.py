@@ -20,7 +20,7 @@ from ..retrieval import Index, check_k
 from ..retrieval.storage import load_index, save_index
 from ..scoring import Dials, to_bits
 from ..trust import NOTHING_FITS, confidence, novelty, why_abstain
-from ..trust.asking import signals_of_queries
+from ..trust.asking import FurtherSignals, SignalSource
 from ..trust.calibration import Calibration
 from ..trust.signals import PLACES, Signals
 from .protocol import IndexItem, Query, Retrieved
@@ -42,6 +42,7 @@ class SmaMemory:
 
     Raises:
         BackendUnavailable: ``backend`` was named and cannot serve, or not on ``device``.
+        CalibrationError: the calibration takes signals that this release cannot take.
 
     Attributes:
         left_out: by item key, the term ids that could not be used, each with the reason.
@@ -70,6 +71,8 @@ class SmaMemory:
         self._dials = dials or Dials()
         self._asked = backend, device
         self._calibration = calibration
+        self._further = None if calibration is None else FurtherSignals.of(calibration)
+        self._source: SignalSource | None = None
         self._index = Index.build(CaseBatch.from_functors([], []), mounted, self._dials)
         self.left_out: dict[str, tuple[LeftOut, ...]] = {}
 
@@ -244,10 +247,11 @@ class SmaMemory:
         index = self._index
         self._calibration.check_made_for(dials=index.dials.fingerprint)
         self._calibration.check_made_for(index=index.fingerprint)
-        asked, device = self._asked
-        backend, ops = choose(asked, device, cells=len(queries) * len(index))
+        backend, ops = choose(*self._asked, cells=len(queries) * len(index))
+        if self._source is None or self._source.index is not index:
+            self._source = SignalSource(index, self._further)
         present, excluded = [query.present for query in queries], [query.excluded for query in queries]
-        return signals_of_queries(index, present, excluded, ops, backend)[0]
+        return self._source.of_queries(present, excluded, ops, backend, self._asked)[0]
 
     def case(self, key: str) -> Case:
         """Returns a remembered case in its symbolic form.

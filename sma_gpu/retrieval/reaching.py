@@ -11,12 +11,11 @@ import numpy.typing as npt
 from ..lattice.arrays import pointers
 from .block import QueryBlock
 
-__all__ = ["Reaching", "reaching"]
+__all__ = ["Reaching", "down_to", "reaching"]
 
-BoolArray = npt.NDArray[np.bool_]
 LongArray = npt.NDArray[np.int64]
 
-_PAIRS_AT_ONCE = 1 << 20  # changes memory, never a rank
+_PAIRS_AT_ONCE = 1 << 20  # bounds looked at together; changes memory, never a rank
 
 
 class Reaching(NamedTuple):
@@ -50,30 +49,43 @@ def reaching(block: QueryBlock, given: Sequence[Sequence[int]]) -> Reaching:
     asked = np.repeat(np.arange(len(block)), [len(cases) for cases in given])
     wanted = np.array([case for cases in given for case in cases], np.int64)
     bounded = block.bounds[asked, wanted] > 0
-    asked, wanted = asked[bounded], wanted[bounded]
+    query, _, keys = _matched(block, asked[bounded], wanted[bounded])
     floors = np.full(len(block), -1, np.int64)
-    matched, keys = _keys_of(block, asked, wanted)
-    np.maximum.at(floors, asked[matched], keys)
-
-    queries, cases = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for row in np.flatnonzero(floors >= 0).tolist():
-        able = np.flatnonzero(block.bounds[row])
-        owner = np.full(len(able), row)
-        reach = block.keys(owner, able, block.bounds[row, able].astype(np.int64)) >= floors[row]
-        queries.append(owner[reach])
-        cases.append(able[reach])
-    query, case = np.concatenate(queries), np.concatenate(cases)
-    key = np.full(len(case), -1, np.int64)
-    for start in range(0, len(case), _PAIRS_AT_ONCE):
-        part = slice(start, start + _PAIRS_AT_ONCE)
-        matched, keys = _keys_of(block, query[part], case[part])
-        key[part][matched] = keys
-    kept = (key >= 0) & (key >= floors[query])
-    return Reaching(pointers(query[kept], len(block)), case[kept], key[kept], floors)
+    np.maximum.at(floors, query, keys)
+    query, cases, keys = down_to(block, floors)
+    return Reaching(pointers(query, len(block)), cases, keys, floors)
 
 
-def _keys_of(block: QueryBlock, query: LongArray, case: LongArray) -> tuple[BoolArray, LongArray]:
-    """Returns which pairs have a mapping, bool ``[P]``, and the rank keys of those that have."""
+def down_to(block: QueryBlock, floors: LongArray) -> tuple[LongArray, LongArray, LongArray]:
+    """Returns all pairs of a query and a case whose rank key is no lower than a floor, by query, then by case.
+
+    They come as three int64 arrays: queries, numbers of cases, rank keys. No case ranks above its bound, so those with
+    a lower bound are not aligned.
+
+    Args:
+        block: the queries.
+        floors: int64 ``[B]``, the lowest rank key of each; no pairs where it is below 0.
+    """
+    found: list[tuple[LongArray, LongArray, LongArray]] = []
+    wanted, rows = np.flatnonzero(floors >= 0), max(1, _PAIRS_AT_ONCE // max(len(block.corpus), 1))
+    for start in range(0, len(wanted), rows):
+        part = wanted[start : start + rows]
+        bounds = block.bounds[part]
+        row, case = np.nonzero(bounds)
+        query = part[row]
+        able = block.keys(query, case, bounds[row, case].astype(np.int64)) >= floors[query]
+        query, case, keys = _matched(block, query[able], case[able])
+        kept = keys >= floors[query]
+        found.append((query[kept], case[kept], keys[kept]))
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    query, case, keys = map(np.concatenate, zip(*found, strict=True))
+    return query, case, keys
+
+
+def _matched(block: QueryBlock, query: LongArray, case: LongArray) -> tuple[LongArray, LongArray, LongArray]:
+    """Returns the pairs that have a mapping, in the same order, and their rank keys."""
     scores = block.align(query, case)[0]
     matched = scores > 0
-    return matched, block.keys(query[matched], case[matched], scores[matched])
+    query, case = query[matched], case[matched]
+    return query, case, block.keys(query, case, scores[matched])

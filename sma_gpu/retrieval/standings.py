@@ -11,12 +11,13 @@ import numpy.typing as npt
 from ..cases import CaseBatch
 from ..errors import ShapeError
 from ..lattice.arrays import pointers
-from ..ops import choose
+from ..ops import Ops, choose
 from ..ops.registry import AUTO
 from .block import QueryBlock
-from .budget import Plan, plan_batch
+from .budget import plan_batch
 from .corpus import Corpus
 from .mappings import check_flat
+from .reaching import down_to
 from .search import open_blocks
 
 __all__ = ["Standings", "standings"]
@@ -25,7 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
-_BLOCK_CELLS = 1 << 20  # bounds looked at together; changes memory, never a rank
+_CELLS_A_PAIR = 2500  # bounds that take the reference as long as one alignment; for the choice of a backend alone
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def standings(
         cases: int32 ``[B, K]``, distinct numbers of cases for each query, -1 where there is none.
         ranked: bool ``[B]``, the queries for which ranks are wanted beside scores; all where it is None.
         among: bool ``[N]`` or ``[B, N]``, the only cases that can be hits; all where it is None.
-        backend: which ops to use.
+        backend: which ops to use; ``auto`` chooses by the amount of work.
         device: where they are to work.
 
     Raises:
@@ -81,7 +82,8 @@ def standings(
         raise ShapeError(f"standings for {len(batch)} queries", found, "Give arrays with a row for each query.")
     scores = np.zeros(cases.shape, np.int64)
     keys, ranks = np.full(cases.shape, -1, np.int64), np.zeros(cases.shape, np.int32)
-    for numbers, block in _blocks(corpus, batch, cases.shape[1], among, backend, device):
+    cells = len(batch) * len(corpus) + _CELLS_A_PAIR * int((cases >= 0).sum())
+    for numbers, block in _blocks(corpus, batch, cases.shape[1], among, choose(backend, device, cells=cells)[1]):
         given = cases[numbers]
         at, place = np.nonzero(given >= 0)
         case = given[at, place].astype(np.int64)
@@ -101,18 +103,16 @@ def standings(
 
 
 def _blocks(
-    corpus: Corpus, batch: CaseBatch, places: int, among: BoolArray | None, backend: str, device: str
+    corpus: Corpus, batch: CaseBatch, places: int, among: BoolArray | None, ops: Ops
 ) -> Iterator[tuple[LongArray, QueryBlock]]:
     """Yields the queries in blocks, each with the numbers of its queries in ``batch``."""
-    ops = choose(backend, device, cells=len(batch) * len(corpus))[1]
     plan = plan_batch(corpus, batch, ops, max(places, 1))
     own = among is not None and among.ndim == 2
     for start in range(0, len(batch), plan.part) if len(corpus) else ():
         numbers = np.arange(start, min(start + plan.part, len(batch)))
         part = batch if len(numbers) == len(batch) else batch.take(numbers)
-        held = Plan(plan.part, min(plan.block, max(1, _BLOCK_CELLS // len(corpus))), plan.spare_bytes)
         mask = among[numbers] if own and among is not None else among
-        for block in open_blocks(corpus, part, ops, among=mask, plan=held):
+        for block in open_blocks(corpus, part, ops, among=mask, plan=plan):
             yield numbers[block.numbers], block
 
 
@@ -125,21 +125,12 @@ def _ranks(block: QueryBlock, query: LongArray, case: LongArray, key: LongArray)
         case: int64 ``[P]``.
         key: int64 ``[P]``, its rank key.
     """
-    size = len(block.corpus)
-    floor = np.full(len(block), np.iinfo(np.int64).max)
-    np.minimum.at(floor, query, key)
-    bounds = block.bounds.ravel()
-    cell = np.flatnonzero(bounds > 0)
-    row, other = cell // size, cell % size
-    near = block.keys(row, other, bounds[cell].astype(np.int64)) >= floor[row]
-    cell, row, other = cell[near], row[near], other[near]
-    scores = block.align(row, other)[0]
-    keys = block.keys(row, other, scores)
-    matched = (scores > 0) & (keys >= floor[row])
-    cell, row, other, keys = cell[matched], row[matched], other[matched], keys[matched]
+    floors = np.full(len(block), np.iinfo(np.int64).max)
+    np.minimum.at(floors, query, key)
+    row, other, keys = down_to(block, floors)
     order = np.lexsort((block.corpus.tie_rank[other], -keys, row))
-    ptr = pointers(row, len(block))
     rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order)) - ptr[row] + 1  # rows ascend before and after
-    found: IntArray = rank[np.searchsorted(cell, query * size + case)]
+    rank[order] = np.arange(len(order)) - pointers(row, len(block))[row] + 1  # rows ascend before and after
+    size = len(block.corpus)
+    found: IntArray = rank[np.searchsorted(row * size + other, query * size + case)]
     return found

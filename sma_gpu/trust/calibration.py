@@ -33,9 +33,10 @@ class Calibration(CalibrationParts):
     """A fitted model of which hits are right and which queries are new; ``CalibrationParts`` says what it holds."""
 
     def confidence(self, signals: Signals) -> FloatArray:
-        """Returns the chance that each hit is right, float64 ``[B, P]``, 0 where there is none.
+        """Returns the chance that each hit is right and none before it, float64 ``[B, P]``, 0 where there is none.
 
-        Those of one query add up to at most 1, but for rounding.
+        Those of one query add up to at most 1, but for rounding, and those of its first few to the chance that one of
+        these is right.
 
         Raises:
             CalibrationError: these are other signals than those that it was fitted to.
@@ -124,7 +125,7 @@ class Calibration(CalibrationParts):
         """
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         return cls.from_dict(found)
 

@@ -19,7 +19,7 @@ from .isotonic import Steps, rising_steps
 from .measures import aurc, auroc, best_f1_threshold, f1
 from .signals import Signals
 
-__all__ = ["LEAST_FOLDS", "LEAST_QUERIES", "fit"]
+__all__ = ["LEAST_FOLDS", "LEAST_QUERIES", "check_groups", "first_right", "fit"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -59,34 +59,34 @@ def fit(
         rests_on: what the signals come from.
 
     Raises:
-        CalibrationError: there are too few cases, groups or folds, all first hits are right or all wrong, or there is
-            no such method.
+        CalibrationError: see ``check_groups``; or all first hits are right, or all wrong.
         ShapeError: what is given is not of the same cases.
     """
     count = len(signals)
-    _check(signals, right, groups, novel, hidden, method, folds)
+    _check(signals, right, groups, novel, hidden)
+    check_groups(groups, method=method, folds=folds, seed=seed)
     order = _by_content(signals, right, groups, novel, hidden)
     signals, right, novel = signals.take(order), right[order] & signals.held[order], novel[order]
     hidden = None if hidden is None else hidden.take(order)
     grouped = [groups[number] for number in order.tolist()]
     fold = grouped_folds(grouped, folds, seed)
 
-    fitted = cross_fit(Choices(signals.held, signals.of_hits, signals.of_queries), right, fold)
+    fitted = cross_fit(Choices(signals.held, signals.of_hits, signals.of_queries), first_right(right), fold)
     steps, chances = None, fitted.held_out
     if method == "isotonic":
         steps, chances = _stepped(fitted, right[:, 0], fold)
-    first, first_right = chances[:, 0], right[:, 0]
+    first, right_at_first = chances[:, 0], right[:, 0]
     some_right = np.asarray(right[:, :FIRST].any(axis=1), np.bool_)
     explained = signals.of_hits[:, 0, signals.hit_names.index("explained")]
     new, threshold, outcomes, novelty_f1 = _novelty(signals, hidden, novel, fold)
     sizes = Counter(grouped)
     weights = np.array([1 / sizes[group] for group in grouped])
     held_out = HeldOut(
-        first=Outcomes.of(first, first_right),
-        weights=weights[np.lexsort((weights, first_right, first))],
+        first=Outcomes.of(first, right_at_first),
+        weights=weights[np.lexsort((weights, right_at_first, first))],
         first_five=Outcomes.of(np.minimum(_sum_of_first(chances), 1.0), some_right),
-        explained_aurc=aurc(explained, first_right.astype(np.float64)),
-        explained_auroc=auroc(explained, first_right),
+        explained_aurc=aurc(explained, right_at_first.astype(np.float64)),
+        explained_auroc=auroc(explained, right_at_first),
         novelty=outcomes,
         novelty_f1=novelty_f1,
     )
@@ -105,6 +105,48 @@ def fit(
         held_out=held_out,
         rests_on=rests_on or RestsOn(),
     )
+
+
+def first_right(right: BoolArray) -> BoolArray:
+    """Returns ``right``, bool ``[B, P]``, with the first right hit of each case alone.
+
+    Chances of one case add up to at most 1, so what they are of must exclude one another. That a hit is right and none
+    before it does, and for the first hit and for the first few together it is what is asked. Where several hits are
+    right, chances fitted to any of them would share out what is due to each.
+    """
+    return np.asarray(right & (np.cumsum(right, axis=1) == 1), np.bool_)
+
+
+def check_groups(groups: Sequence[str], *, method: str, folds: int, seed: int) -> None:
+    """Refuses what could not be fitted whatever the signals are, so that nobody waits for these in vain.
+
+    Args:
+        groups: of each solved case; see ``fit``, as for the others.
+        method: likewise.
+        folds: likewise.
+        seed: likewise.
+
+    Raises:
+        CalibrationError: there are too few cases, groups or folds, or there is no such method or seed.
+    """
+    asked = f"calibrate on {len(groups)} solved cases"
+    if method not in METHODS:
+        raise CalibrationError(asked, f"there is no method {method!r}", f"Name one of {', '.join(METHODS)}.")
+    if len(groups) < LEAST_QUERIES:
+        raise CalibrationError(
+            asked, f"that is fewer than {LEAST_QUERIES}", "Give more solved cases; a few hundred make good confidences."
+        )
+    if folds < LEAST_FOLDS:
+        raise CalibrationError(asked, f"{folds} folds are fewer than {LEAST_FOLDS}", "Ask for more folds, such as 5.")
+    if seed < 0:
+        raise CalibrationError(asked, f"the seed {seed} is below 0", "Give a whole number, 0 or more.")
+    if (distinct := len(set(groups))) < folds:
+        fewer = f", or ask for {distinct} folds" if distinct >= LEAST_FOLDS else ""
+        raise CalibrationError(
+            asked,
+            f"they are of {distinct} groups, fewer than {folds} folds, and a group is never cut",
+            f"Give cases of more publications, or of more entities where none is named{fewer}.",
+        )
 
 
 def _stepped(fitted: CrossFit, right: BoolArray, fold: LongArray) -> tuple[Steps, FloatArray]:
@@ -141,7 +183,8 @@ def _novelty(
     called = np.zeros(len(kept), np.bool_)
     for one in sorted(set(fold.tolist())):
         inside = fold == one
-        called[inside] = chances[inside] >= best_f1_threshold(chances[~inside], is_new[~inside])
+        others = fitted.within[one, ~inside, 0]  # held out too, by models that have not seen this fold either
+        called[inside] = chances[inside] >= best_f1_threshold(others, is_new[~inside])
     return fitted, best_f1_threshold(chances, is_new), Outcomes.of(chances, is_new), f1(called, is_new)
 
 
@@ -171,13 +214,9 @@ def _check(
     groups: Sequence[str],
     novel: BoolArray,
     hidden: Signals | None,
-    method: str,
-    folds: int,
 ) -> None:
     count = len(signals)
     asked = f"calibrate on {count} solved cases"
-    if method not in METHODS:
-        raise CalibrationError(asked, f"there is no method {method!r}", f"Name one of {', '.join(METHODS)}.")
     names = signals.hit_names, signals.query_names
     alike = hidden is None or (len(hidden) == count and (hidden.hit_names, hidden.query_names) == names)
     if right.shape != signals.held.shape or (len(groups), novel.shape) != (count, (count,)) or not alike:
@@ -187,12 +226,6 @@ def _check(
             "that are not of these cases",
             "Give one of each for every case.",
         )
-    if count < LEAST_QUERIES:
-        raise CalibrationError(
-            asked, f"that is fewer than {LEAST_QUERIES}", "Give more solved cases; a few hundred make good confidences."
-        )
-    if folds < LEAST_FOLDS:
-        raise CalibrationError(asked, f"{folds} folds are fewer than {LEAST_FOLDS}", "Ask for more folds, such as 5.")
     first = right[:, 0] & signals.held[:, 0]
     if first.all() or not first.any():
         raise CalibrationError(

@@ -1,4 +1,4 @@
-"""Whether a query is new: before a calibration a share, under one a probability, a verdict and words.
+"""Whether a query is new: before a calibration a share, under one a probability and a verdict.
 
 Before a calibration on a disjoint split exists, novelty is what the best hit leaves unexplained, and there is no
 verdict: from which share on a query is new is not the same for two indexes, still less for two domains. Under one,
@@ -38,15 +38,11 @@ class Novelty(NamedTuple):
 
     Attributes:
         probability: P(new), 0 to 1, or None where there was nothing to compare.
-        threshold: P(new) from which on a query is called new.
-        novel: whether it is called new, or None where there was nothing to compare.
-        words: the same for a person.
+        novel: whether it is called new, or None likewise.
     """
 
     probability: float | None
-    threshold: float
     novel: bool | None
-    words: str
 
 
 def judged(probability: float, threshold: float, abstention: Abstention | None = None) -> Novelty:
@@ -68,11 +64,7 @@ def judged(probability: float, threshold: float, abstention: Abstention | None =
             raise QueryError(f"novelty with the {name} {share!r}", "it is no share", "Give a number from 0 to 1.")
     kind = abstention.kind if abstention is not None else ""
     if kind == "no-information":
-        words = "not new: every term given holds for every indexed case"
-        return Novelty(probability=0.0, threshold=threshold, novel=False, words=words)
+        return Novelty(probability=0.0, novel=False)
     if kind not in ("", "nothing-fits"):
-        return Novelty(None, threshold, None, "nothing can be said on novelty: there was nothing to compare")
-    novel = probability >= threshold
-    verdict, side = ("new", "at or above") if novel else ("not new", "below")
-    words = f"{verdict}: P(new) {probability:.2f}, {side} the calibrated threshold {threshold:.2f}"
-    return Novelty(probability, threshold, novel, words)
+        return Novelty(probability=None, novel=None)
+    return Novelty(probability, novel=probability >= threshold)

@@ -19,7 +19,7 @@ from ..lattice import Lattice
 from ..lattice.arrays import expand, member
 from ..retrieval import Hits, Index
 from ..scoring.grid import GRID
-from .stability import Stability
+from .stability import Separability, Stability
 
 __all__ = [
     "GENERALISED",
@@ -124,7 +124,7 @@ def signals_of(
     excluded: Sequence[IntArray] | None,
     hits: Hits,
     ties: LongArray,
-    stability: Stability | None = None,
+    stability: Stability | Separability | None = None,
     generalised: FloatArray | None = None,
 ) -> Signals:
     """Returns the signals of a batch of flat queries.
@@ -135,7 +135,8 @@ def signals_of(
         excluded: what each excludes, int32, ascending; where it is None, what ``batch`` holds of that.
         hits: ``index.retrieve(batch, k, mappings=True)`` with ``k`` at least ``PLACES``.
         ties: int64 ``[B, K]``, how many other cases have the rank key of each hit.
-        stability: of the first hits, in as many places as ``hits`` or more than ``PLACES``; adds its two signals.
+        stability: of the first hits, in as many places as ``hits`` or more than ``PLACES``; adds its two signals, or
+            the first of them where it is separability alone.
         generalised: float64 ``[B]``, share of each query that its best generalisation leaves unexplained; adds a
             signal.
 
@@ -175,9 +176,12 @@ def signals_of(
     names: tuple[str, ...] = HIT_SIGNALS
     if stability is not None:
         # Among the first places alone, or it would depend on how many hits are wanted.
-        reorders = stability.separability.reorders[:, :PLACES, :PLACES].sum(axis=2)
-        columns += [np.log1p(_first(reorders, 0)), _first(stability.first_share, 0.0)]
-        names += STABILITY_SIGNALS
+        reorders = _reorders(stability)[:, :PLACES, :PLACES].sum(axis=2)
+        columns.append(np.log1p(_first(reorders, 0)))
+        names += STABILITY_SIGNALS[:1]
+        if isinstance(stability, Stability):
+            columns.append(_first(stability.first_share, 0.0))
+            names += STABILITY_SIGNALS[1:]
     score = np.where(held[:, :1], _first(hits.score_q, 0)[:, :1], 0) / GRID
     of_queries = [np.log1p(bits), _entropy(score * (1.0 - relative), held)]
     query_names: tuple[str, ...] = QUERY_SIGNALS
@@ -186,6 +190,10 @@ def signals_of(
         query_names += (GENERALISED,)
     of_hits = np.where(held[:, :, None], np.stack(columns, axis=2), 0.0)
     return Signals(held, of_hits, np.stack(of_queries, axis=1).astype(np.float64), names, query_names)
+
+
+def _reorders(stability: Stability | Separability) -> BoolArray:
+    return (stability.separability if isinstance(stability, Stability) else stability).reorders
 
 
 def _entropy(behind: FloatArray, held: BoolArray) -> FloatArray:
@@ -251,7 +259,7 @@ def _check_counts(
     hits: Hits,
     excluded: Sequence[IntArray] | None,
     ties: LongArray,
-    stability: Stability | None,
+    stability: Stability | Separability | None,
     generalised: FloatArray | None,
     width: int,
 ) -> None:
@@ -262,7 +270,8 @@ def _check_counts(
         and ties.shape == hits.cases.shape
         and (generalised is None or generalised.shape == (count,))
     )
-    if not fits or (stability is not None and (len(stability.runs) != count or stability.first.shape[1] < width)):
+    reorders = None if stability is None else _reorders(stability)
+    if not fits or (reorders is not None and (len(reorders) != count or reorders.shape[1] < width)):
         raise ShapeError(
             f"signals of {len(batch)} queries",
             f"hits of {count}, ties of shape {ties.shape}, or the rest, do not belong to them",

@@ -83,13 +83,14 @@ class Threshold:
     @property
     def words(self) -> str:
         """The rule and what it gave, for a person."""
-        counted = f"of {self.coverage.whole} held-out questions"
+        questions = f"{self.coverage.whole} held-out questions"
         if self.value is None:
-            return f"always abstains: no threshold {_reached(self.rule, self.level)} on the basis {counted}"
+            return f"always abstains: no threshold {_reached(self.rule, self.level)}, going by {questions}"
         answers = f"answers from confidence {self.value:.3f} on"
+        kind = "conformal: " if self.rule == "conformal" else ""
         return (
-            f"{answers} ({_meaning(self.rule, self.level)}); {counted} it answered {_told(self.coverage)}, and "
-            f"{_told(self.risk)} of those answers were wrong"
+            f"{answers} ({kind}{_meaning(self.rule, self.level)}); of {questions} it answered "
+            f"{_told(self.coverage)}, and {_told(self.risk)} of those answers were wrong"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -215,7 +216,9 @@ def threshold_by(rule: str, confidence: FloatArray, right: BoolArray, weights: F
         try:
             number = float(level)
         except ValueError:
-            number = float("nan")  # which no check lets pass
+            raise QueryError(
+                f"abstain by {rule!r}", f"{level!r} is no number", f"Give a share between 0 and 1, such as {name}=0.1."
+            ) from None
         if name == "risk":
             return target_risk(confidence, right, number)
         return conformal(confidence, right, number, weights)
@@ -239,9 +242,8 @@ def _check_level(what: str, level: float) -> None:
 def _meaning(rule: str, level: float | None) -> str:
     if level is None:
         return "Youden's J"
-    if rule == "risk":
-        return f"at most {level:.1%} of the answers wrong"
-    return f"conformal: at most {level:.1%} of all queries answered wrongly"
+    share = f"at most {100 * level:g}%"
+    return f"{share} of the answers wrong" if rule == "risk" else f"{share} of all queries answered wrongly"
 
 
 def _reached(rule: str, level: float | None) -> str:

@@ -27,7 +27,7 @@ RANK = {name: position for position, name in enumerate(ORDER)}
 
 # The commands that run the bench. They alone of all modules outside it import it, and only while they run, so that
 # no other command waits for it.
-BENCH_COMMANDS = ("sma_gpu.cli.bench", "sma_gpu.cli.bench_speed", "sma_gpu.cli.ops")
+BENCH_COMMANDS = ("sma_gpu.cli.bench", "sma_gpu.cli.bench_speed", "sma_gpu.cli.bench_trust", "sma_gpu.cli.ops")
 
 MAY_PRINT = ("cli", "bench")
 MAX_LINES = 450

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sma_gpu.bench.metrics import auroc, f1, weighted_auroc, weighted_f1
-from sma_gpu.bench.statistics import resampled, resampled_statistic
+from sma_gpu.bench.statistics import resampled, resampled_statistic, resampled_statistics
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -46,3 +46,17 @@ def test_draws_without_a_value_are_left_out() -> None:
     )
     assert 6_000 < len(drawn.draws) < 8_000  # in about 7 of 10 draws both kinds are drawn
     assert drawn.interval().low == drawn.interval().high == 0.5
+
+
+def test_several_statistics_are_of_the_same_draws() -> None:
+    rng = np.random.default_rng(2)
+    first, second, clusters = rng.random(20), rng.random(20), [f"c{n % 6}" for n in range(20)]
+
+    def mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return (weights @ values) / weights.sum(axis=1)
+
+    both = resampled_statistics(lambda w: np.stack([mean(first, w), mean(second, w)]), clusters, 3)
+    for values, found in zip((first, second), both, strict=True):
+        alone = resampled_statistic(lambda w, values=values: mean(values, w), clusters, 3)
+        assert found.difference == alone.difference == pytest.approx(values.mean())
+        assert np.array_equal(found.draws, alone.draws)

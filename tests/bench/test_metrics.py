@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sma_gpu.bench.metrics import Places, hits_at, reciprocal_ranks
+from sma_gpu.bench.metrics import Places, aurc, hits_at, reciprocal_ranks, weighted_aurc
 
 
 @st.composite
@@ -47,3 +47,17 @@ def test_a_run_of_thousands_of_equals_is_counted_without_trouble():
     assert hits_at(places, 10)[0] == pytest.approx(10 / 12_687)
     harmonic = sum(1 / n for n in range(1, 12_688))
     assert reciprocal_ranks(places)[0] == pytest.approx(harmonic / 12_687)
+
+
+def test_aurc_under_weights_is_that_of_the_questions_repeated() -> None:
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 7, 40):
+        confidence, correct = rng.integers(0, 5, count) / 4.0, rng.integers(0, 3, count) / 2.0
+        weights = rng.integers(0, 4, (20, count)).astype(np.float64)
+        weights[:, 0] += 1
+        found = weighted_aurc(confidence, correct, weights)
+        for row, taken in zip(found.tolist(), weights.astype(np.int64), strict=True):
+            assert row == pytest.approx(aurc(np.repeat(confidence, taken), np.repeat(correct, taken)), abs=1e-12)
+        assert weighted_aurc(np.full(count, -np.inf), correct, np.ones((1, count)))[0] == pytest.approx(
+            1 - correct.mean()
+        )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sma_gpu.bench.figures import Sample, figures
 from sma_gpu.bench.report import report_record
-from sma_gpu.bench.report_text import report_text
+from sma_gpu.bench.report_html import bench_page
+from sma_gpu.bench.report_text import INTERVAL_AND_P, command, report_text
 from sma_gpu.bench.running import run_suite
 from sma_gpu.bench.suites import Suite
 
@@ -74,8 +76,6 @@ def test_comparisons_are_of_our_arm_with_each_control_that_is_there(report: dict
 
 
 def test_a_loss_is_printed_as_a_win_is(toy_suite: Suite, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     turned = replace(toy_suite, ours="toy_suite:Far", controls=("toy_suite:Near",))
     text = report_text(report_record(run_suite(turned, tmp_path)))
     assert re.search(r"\*\*toy_suite:Near\*\* *\| top-1 .*\| -0\.\d{3} ", text)
@@ -85,3 +85,21 @@ def test_no_place_and_no_time_is_in_a_report(report: dict, tmp_path: Path) -> No
     text = json.dumps(report)
     assert str(tmp_path) not in text
     assert "cpu_s" not in text
+
+
+def test_a_suite_made_in_python_has_no_command(toy_suite: Suite, tmp_path: Path) -> None:
+    run = run_suite(toy_suite, tmp_path)
+    assert command(report_record(run), "toy/plain") == "sma-gpu bench run toy --task toy/plain"
+    mine = replace(run, suite=replace(toy_suite, name="mine"))
+    report = report_record(mine)
+    for text in (report_text(report), bench_page(mine, report)):
+        assert "toy/plain" in text
+        assert "sma-gpu bench run" not in text
+
+
+def test_why_intervals_and_p_may_seem_to_disagree_is_told_where_both_are(toy_suite: Suite, tmp_path: Path) -> None:
+    run = run_suite(toy_suite, tmp_path)
+    report = report_record(run)
+    assert report_text(report).count(INTERVAL_AND_P) == bench_page(run, report).count(INTERVAL_AND_P) == 1
+    alone = replace(run, suite=replace(toy_suite, controls=()))
+    assert INTERVAL_AND_P not in report_text(report_record(alone))

@@ -176,6 +176,10 @@ def test_quick_runs_the_first_seed(toy_suite: Suite, tmp_path: Path) -> None:
     run = run_suite(toy_suite, tmp_path, quick=True)
     assert {cell.seed for cell in run.cells} == {1}
     assert read_run(tmp_path).quick
+    few = run_suite(toy_suite, tmp_path / "few", quick=True, most=4)
+    assert all(len({row.question for row in cell.rows}) == 4 for cell in few.cells if not cell.unavailable)
+    whole = run_suite(toy_suite, tmp_path / "whole", most=4)
+    assert all(len({row.question for row in cell.rows}) == QUESTIONS for cell in whole.cells if not cell.unavailable)
 
 
 def test_a_quick_run_leaves_the_slow_arms_out_and_says_so(toy_suite: Suite, tmp_path: Path) -> None:

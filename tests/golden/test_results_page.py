@@ -68,8 +68,8 @@ def test_wins_losses_and_nulls_are_told_alike(told: dict, outcome: str) -> None:
 
 
 def test_each_table_has_its_command_and_names_who_is_absent() -> None:
-    text = results_page.page({"toy": REPORT})
-    assert "\n    sma-gpu bench run toy --quick --task toy/plain\n" in text
+    text = results_page.page({"attack": REPORT | {"suite": "attack"}})
+    assert "\n    sma-gpu bench run attack --quick --task toy/plain\n" in text
     assert "unavailable: c: not installed" in text
     assert "\na: 1,200 questions not proved.\n" in text
 

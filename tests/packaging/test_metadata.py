@@ -195,3 +195,25 @@ def test_import_is_light_and_opens_no_socket() -> None:
     shown = subprocess.run([sys.executable, "-I", "-c", LIGHT], capture_output=True, text=True, check=False)
     assert shown.returncode == 0, shown.stderr
     assert set(shown.stdout.split()) <= {"numpy", "scipy", "sma_gpu"}
+
+
+LATE = """
+import sys
+import sma_gpu
+assert "urllib.request" not in sys.modules and "sma_gpu.answers.adapter_bundle" not in sys.modules
+for name in sma_gpu.__all__:
+    assert name in dir(sma_gpu), name
+    assert name.startswith("__") or callable(getattr(sma_gpu, name)), name
+assert "urllib.request" in sys.modules
+from sma_gpu import *
+freeze_adapter, verify_adapter, write_index
+try:
+    sma_gpu.no_such_name
+except AttributeError as fault:
+    print(fault)
+"""
+
+
+def test_names_that_are_imported_late_are_there() -> None:
+    shown = subprocess.run([sys.executable, "-I", "-c", LATE], capture_output=True, text=True, check=False)
+    assert (shown.stdout, shown.stderr) == ("module 'sma_gpu' has no attribute 'no_such_name'\n", "")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -283,6 +285,40 @@ def forge_every_field(bundle: Path, parts: set[str], monkeypatch: pytest.MonkeyP
     return forged
 
 
+def test_a_disk_that_is_full_is_named_and_leaves_what_was_there(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_bytes() for path in bundle.iterdir()}
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert f"write {bundle / LOCK}: it cannot be written (No space left" in refused(capsys, "adapter", "freeze", bundle)
+    assert {path.name: path.read_bytes() for path in bundle.iterdir()} == before
+
+
+def test_a_word_that_is_no_unicode_is_frozen(tmp_path: Path) -> None:
+    sources = toy.write(tmp_path / "sources")
+    (tmp_path / "rows.tsv").write_text("key\tterms\nA\tHP:9910110\n")
+    folder = tmp_path / "own"
+    write_own(str(sources / "hp.obo"), str(tmp_path / "rows.tsv"), folder, entity="pat\udcff")
+    freeze(str(folder))
+    assert "pat\\udcffs by terms" in (folder / CARD).read_text(encoding="utf-8")
+    assert adapter_verification(folder)["agrees"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("sample", "x"), ("catalogued", 5), ("domain", 5), ("language", None), ("encoder_version", True)],
+)
+def test_a_field_of_another_type_is_refused(name: str, value: object, bundle: Path) -> None:
+    lock = sealed({**read_lock(bundle / LOCK), name: value})
+    (bundle / LOCK).write_text(lock_text(lock))
+    with pytest.raises(ArtifactError, match=f"{name} is {value!r}"):
+        read_lock(bundle / LOCK)
+
+
 def test_every_field_of_a_forged_lock_is_compared(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {*read_lock(bundle / LOCK)} - {*INFORMATION, "schema", "calibration"}
     assert forge_every_field(bundle, parts, monkeypatch) > 40
@@ -530,7 +566,20 @@ def test_another_or_a_missing_calibration_is_found(calibrated: tuple[Path, Path]
     assert set(other(found)) == {"calibration.fingerprint", "calibration.seed"}
     assert any(change.startswith("calibration ") for change in found["changes"])
     write_own(str(sources / "hp.obo"), str(sources / "phenotype.hpoa"), folder)
-    assert other(adapter_verification(folder)) == {"calibration": "not there"}
+    found = adapter_verification(folder)
+    assert other(found) == {"calibration": "not there"} and "calibration: some frozen, none there" in found["changes"]
+
+
+def test_a_calibration_made_after_freezing_is_named_by_its_fingerprint(
+    calibrated: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources, path = calibrated
+    folder = freeze(str(sources), tmp_path / "b")[1]
+    save_calibration(folder, Calibration.from_json(path.read_text()))
+    text = told(capsys, "adapter", "verify", folder, code=1)
+    assert f"DIFFERENT    calibration: {Calibration.from_json(path.read_text()).fingerprint}, frozen null\n" in text
+    assert "calibration: none frozen, some there" in text
+    assert "what changed" not in told(capsys, "adapter", "verify", folder, sources)
 
 
 def test_a_calibration_of_another_index_is_refused(calibrated: tuple[Path, Path], tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from sma_gpu.answers.solved import SolvedCases, read_solved
 from sma_gpu.cli import main
 from sma_gpu.errors import ArtifactError, CalibrationError, DataMissing, FingerprintMismatch, QueryError
 from sma_gpu.trust import Calibration
+from sma_gpu.trust.asking import SignalSource
 
 EVALUATION_SCHEMA = json.loads((files("sma_gpu.answers") / "evaluation-1.schema.json").read_text())
 SCHEMA = json.loads((files("sma_gpu.answers") / "answer-1.schema.json").read_text())
@@ -238,12 +239,32 @@ def test_a_calibration_of_something_else_is_refused(folder: Path, calibration: C
         open_engine(str(folder), Dials(), calibration=tmp_path / "odd.json")
 
 
+def test_an_engine_is_put_under_a_calibration_without_another_index(
+    engine: Engine, calibration: Calibration, opened: Callable[..., Engine], records: list[Record], tmp_path: Path
+) -> None:
+    (tmp_path / "c.json").write_text(calibration.to_json())
+    observed = records[5]["observed"]
+    careful = engine.under(calibration, abstain="conformal=0.1")
+    assert careful.index is engine.index
+    assert careful.query(observed) == opened(abstain="conformal=0.1").query(observed)
+    for place in (tmp_path / "c.json", str(tmp_path / "c.json")):
+        assert engine.under(place).query(observed) == opened().query(observed)
+    assert engine.calibrated is None  # it stays as it was
+    assert careful.under(None).query(observed) == engine.query(observed)
+    with pytest.raises(FingerprintMismatch, match="dials"):
+        engine.with_dials(Dials.adapter_v1()).under(calibration)
+    with pytest.raises(CalibrationError, match="no calibration"):
+        engine.under(None, abstain="youden")
+
+
 def test_groups_and_genes_are_not_what_was_calibrated(folder: Path, calibration: Calibration, tmp_path: Path) -> None:
     (tmp_path / "same.tsv").write_text(
         "subject_id\tpredicate_id\tobject_id\nM:1\tskos:exactMatch\tOMIM:990001\nM:1\tskos:exactMatch\tOMIM:990002\n"
     )
     with pytest.raises(CalibrationError, match="groups of records"):
         open_engine(str(folder), Dials(), mappings=tmp_path / "same.tsv", merge=True, calibration=calibration)
+    with pytest.raises(CalibrationError, match="groups of records"):
+        open_engine(str(folder), Dials(), mappings=tmp_path / "same.tsv", merge=True).under(calibration)
 
 
 def test_among_some_records_it_is_a_guide_and_says_so(opened: Callable[..., Engine], records: list[Record]) -> None:
@@ -365,7 +386,7 @@ def test_an_evaluation_says_how_well_a_calibration_holds(
     wrong = [a["hits"][0]["key"] not in r["gold"] for a, r in zip(answers, records, strict=False) if a["hits"]]
     assert found["confidence"]["answered"]["risk"]["part"] == sum(wrong)
     assert found["confidence"]["figures"]["n"] == 60
-    assert "Confidence of the first hits, by 120 other solved cases" in evaluation_text(found)
+    assert "Confidence of the first hits, by 120 solved cases" in evaluation_text(found)
     assert evaluate(engine, solved(engine, records[:60]))["confidence"] is None
     whole = evaluate(under, solved(under, records))
     assert any("made of these very cases" in note for note in whole["notes"])
@@ -379,15 +400,16 @@ def test_what_is_right_is_hidden_with_its_twins_to_learn_what_new_looks_like(
     )
     engine = open_engine(str(folder), Dials(), mappings=tmp_path / "same.tsv")
     given = solved(engine, [{**records[1], "gold": ["OMIM:990001"]}, {**records[2], "gold": ["OMIM:990007"]}])
-    shown: list[Any] = []
+    calls: list[Any] = []
+    monkeypatch.setattr(calibrating, "check_groups", lambda *_, **__: None)
     monkeypatch.setattr(
-        calibrating, "signals_of_queries", lambda *a, among=None, **_: shown.append(among) or (1, [[1]])
+        SignalSource, "of_queries", lambda *_, hidden=None, **__: calls.append(hidden) or (1, [[1]] * 2)
     )
-    with pytest.raises(ValueError, match="zip"):
-        calibrate(engine, given)
-    hidden = [[engine.index.keys[n] for n in np.flatnonzero(~row)] for row in shown[1]]
+    monkeypatch.setattr(calibrating, "fit", lambda *_, **__: None)
+    calibrate(engine, given)
+    assert calls[0] is None
+    hidden = [[engine.index.keys[n] for n in numbers] for numbers in calls[1][:2]]
     assert hidden == [["OMIM:990001", "OMIM:990002"], ["OMIM:990007"]]
-    assert shown[0] is None
 
 
 # The memory

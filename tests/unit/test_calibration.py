@@ -326,3 +326,14 @@ def test_few_cases_with_few_hits_can_teach() -> None:
     few.signals = few.hidden = bare
     few.right[:, 0] = np.arange(30) % 2 == 0
     assert few.fit().held_out.figures()["first"]["n"] == 30
+
+
+def test_several_right_hits_leave_the_first_of_them_its_chance() -> None:
+    cases = Solved(4, 200)
+    twice = cases.right.copy()
+    twice[:, 1:] |= cases.right[:, :-1] & cases.signals.held[:, 1:]
+    assert twice.sum() > cases.right.sum()
+    once, again = (
+        fit(cases.signals, right, cases.groups, novel=cases.novel, folds=3) for right in (cases.right, twice)
+    )
+    assert np.allclose(once.confidence(cases.signals), again.confidence(cases.signals), atol=1e-6)

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 import toy
+from pages import check_page
 
 from sma_gpu import Dials, Engine
 from sma_gpu.errors import DataMissing, QueryError, UnknownKey
@@ -274,3 +275,34 @@ def test_functors_beyond_the_ontology_are_refused_as_query_and_as_case(engine: E
     for wrapped in (2**32 + 1, -1, 2**31):
         with pytest.raises(ShapeError, match="functors run from 0"):
             CaseBatch.from_functors(["q"], [[wrapped]])
+
+
+def test_queries_as_arrays(engine: Engine) -> None:
+    batch = engine.batch([LONG, ["HP:9910110", "HP:0"]])
+    assert batch.keys == ("0", "1")
+    assert [engine.ids(batch.functors_of(row)) for row in (0, 1)] == [LONG, LONG[:1]]
+    assert engine.index.retrieve(batch, 1).keys[0, 0] == engine.query(LONG, k=1)["hits"][0]["key"]
+    assert engine.batch(iter([LONG]), keys=["p1"]).keys == ("p1",)
+    assert len(engine.batch([])) == 0
+    with pytest.raises(QueryError, match="2 keys"):
+        engine.batch([LONG], keys=["p1", "p2"])
+    with pytest.raises(QueryError, match="HP:9910110"):
+        engine.batch(["HP:9910110"])
+
+
+def test_answers_and_comparisons_in_words_and_as_pages(engine: Engine) -> None:
+    answer, comparison = engine.query(LONG, query_id="Tall"), engine.compare("OMIM:990001", "OMIM:990002")
+    assert "OMIM:990001 Long disease: rank 1" in engine.text(answer)
+    assert "A = OMIM:990001 Long disease" in engine.text(comparison)
+    for found, heading in ((answer, "Tall"), (comparison, "Long disease and Short disease")):
+        shown = check_page(engine.page(found))
+        assert [title.text for title in shown.all("h1")] == [heading]
+        assert "not a medical device" in shown.text
+
+
+@pytest.mark.parametrize(("explained", "shown"), [(1.0, "100{}%"), (0.9999, ">99{}%"), (0.0001, "<1{}%")])
+def test_text_and_page_say_the_same_share(engine: Engine, explained: float, shown: str) -> None:
+    answer = engine.query(LONG, k=1)
+    answer["hits"][0]["explained"] = answer["hits"][0]["confidence"] = explained
+    assert f"  {shown.format('')}\n" in engine.text(answer)
+    assert f"explains {shown.format(chr(0xA0))} of the query" in check_page(engine.page(answer)).text

@@ -308,3 +308,18 @@ def test_phenopackets_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[
     found = json.loads(capsys.readouterr().out)
     assert [case["strict"]["rank"] for case in found["cases"]] == [1, 2]
     assert found["input"]["form"] == "folder"
+
+
+def test_cases_in_memory_are_read_as_those_in_a_file_are(engine: Engine, tmp_path: Path) -> None:
+    lines = [line("a", gold=["OMIM:990001"]), line("b", gold=3), line("c", gold=[]), {"id": "d", "gold": ["OMIM:1"]}]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    of_file = evaluate(engine, read_solved(engine, tmp_path / "cases.jsonl"))
+    assert (of_file["counts"]["evaluated"], of_file["counts"]["new"], of_file["counts"]["failed"]) == (1, 1, 2)
+    of_memory = evaluate(engine, read_solved(engine, iter(lines)))
+    assert json.dumps(of_memory) == json.dumps(of_file).replace(str(tmp_path / "cases.jsonl"), "<memory>")
+    with pytest.raises(QueryError, match="two records have this id"):
+        read_solved(engine, [lines[0], lines[0]])
+    with pytest.raises(QueryError, match="nothing that JSON can hold"):
+        read_solved(engine, [line("a", gold={"OMIM:990001"})])
+    with pytest.raises(QueryError, match="it holds no record"):
+        read_solved(engine, [])

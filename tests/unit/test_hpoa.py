@@ -190,6 +190,20 @@ FREQUENCIES: list[tuple[str, Frequency]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("frequency", "shown"),
+    [
+        (Frequency(3 / 7, 3 / 7, 3, 7), "3 of 7"),
+        (Frequency(0.29, 0.29), "29%"),
+        (Frequency(0.125, 0.125), "12.5%"),
+        (Frequency(0.8, 0.99), "80% to 99%"),
+        (Frequency(0.0, 0.0), "0%"),
+    ],
+)
+def test_a_frequency_in_words(frequency: Frequency, shown: str) -> None:
+    assert str(frequency) == shown
+
+
 @pytest.mark.parametrize(("written", "expected"), FREQUENCIES, ids=[w for w, _ in FREQUENCIES])
 def test_forms_of_a_frequency(ontology: Ontology, written: str, expected: Frequency) -> None:
     records = read(ontology, row(frequency=written))

@@ -245,3 +245,13 @@ def test_a_page_of_a_real_sample_is_whole(tmp_path: Path) -> None:
     root = shown(found)
     assert "paths" in found
     assert root.all("ul", class_="tree")
+
+
+def test_many_terms_that_hang_loose_are_all_there_the_most_telling_drawn(engine: Engine) -> None:
+    hit = copy.deepcopy(engine.query(["HP:9910110"])["hits"][0])
+    hit["unexplained"] = [{"query": f"T:{place:03}", "bits": float(place)} for place in range(100)]
+    drawn = check_page(page("t", element("h1", "t"), drawn_mapping(hit, Speech({}, "x"), {}, 1.0)))
+    [fold] = drawn.all("details")
+    loose = [row.text for row in drawn.all("li", class_="pair") if row.all("line", class_="l-loose")]
+    assert [text[:5] for text in loose] == [f"T:{place:03}" for place in range(99, 69, -1)]
+    assert "70 more" in fold.text and all(f"T:{place:03}" in fold.text for place in range(70))

@@ -236,3 +236,34 @@ def test_an_analogy_gives_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     root = check_page(capsys.readouterr().out)
     assert root.all("figure")[0].all("svg")
     assert "water" in root.all("pre")[0].text
+
+
+def test_what_a_rule_withholds_has_one_reason_and_keeps_its_confidences(
+    engine: Engine, lines: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    calibration = {"queries": 60, "method": "logistic", "places": 10}
+    held = []
+    for place, line in enumerate(line for line in lines if line.get("hits")):
+        rule = {"rule": "youden", "words": "answers from 0.9 on", "best_confidence": 0.25 + place / 10}
+        reason = f"not sure enough: {line['hits'][0]['key']} has {rule['best_confidence']}; the rule {rule['words']}"
+        more = {"abstained": True, "reason": reason, "hits": [], "calibration": calibration}
+        held.append({**line, **more, "threshold": {**rule, "answered": False}})
+    unusable = {**next(line for line in lines if line.get("abstained")), "threshold": {"best_confidence": 0.0}}
+    root = check_page(write(engine, [*held, unusable], tmp_path / "c.html"))
+    card, [table] = root.all("section", class_="card")[0], root.all("table", id="cases")
+    assert f"not sure enough: the rule answers from 0.9 on{len(held)}" in card.text
+    assert f"Confidence of the first hit, of {len(held)} cases" in card.text
+    rows = table.all("tr")[1:]
+    assert ["25\u00a0%" in rows[0].text, "not sure enough" in rows[0].text, "0.9" in rows[0].text] == [
+        True,
+        True,
+        False,
+    ]
+    assert held[0]["reason"] in root.all("details", class_="case")[0].text
+    assert unusable["reason"] in rows[-1].text and "0\u00a0%" not in rows[-1].all("td")[1].text
+
+
+def test_a_cohort_without_a_case_says_so_and_claims_nothing(engine: Engine, tmp_path: Path) -> None:
+    root = check_page(write(engine, [], tmp_path / "c.html"))
+    assert "The input holds no case." in root.text
+    assert not root.all("table", id="cases") and not root.all("script") and "alibrated" not in root.text

@@ -7,7 +7,7 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
-from pages import check_page
+from pages import check_page, read_page
 
 from sma_gpu.answers.html_style import (
     Html,
@@ -102,6 +102,31 @@ def test_a_histogram_draws_each_count_in_proportion() -> None:
     assert len(heights) == 2
     assert heights[1] == 2 * heights[0]
     assert re.findall(r'class="small">(\d+)</text>', drawn)[:2] == ["2", "4"]
+
+
+@pytest.mark.parametrize("bins", [1, 4, 12, 13, 60])
+def test_labels_of_a_histogram_do_not_overlap(bins: int) -> None:
+    counts, edges = [137 * n % 1009 for n in range(1, bins + 1)], [str(1000 + n) for n in range(bins + 1)]
+    root = check_page(page("t", element("h1", "t"), histogram(counts, edges, "bins")))
+    spans: dict[str, list[tuple[float, float]]] = {"counts": [], "edges": []}
+    for text in root.all("text"):
+        wide, x = 6.5 * len(text.text), float(text.attributes["x"] or "")
+        left = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.attributes["text-anchor"] or ""]
+        spans["edges" if text.text in edges else "counts"].append((left, left + wide))
+    for found in spans.values():
+        assert all(right < left for (_, right), (left, _) in zip(found, found[1:], strict=False))
+    shown = [text.text for text in root.all("text")]
+    assert {edges[0], edges[-1], str(max(counts))} <= set(shown)
+    assert len(root.all("rect")) == bins
+    if bins <= 4:
+        assert shown == [*map(str, counts), *edges]
+
+
+def test_a_page_stands_in_a_frame_of_its_own_in_a_notebook() -> None:
+    made = page("t", element("h1", 'a "quoted" <word>'))
+    frame = read_page(f"<!DOCTYPE html>{made._repr_html_()}").all("iframe")[0]
+    assert frame.attributes["srcdoc"] == made
+    assert repr(made) == f"<page of {len(made):,} characters>"
 
 
 def test_shapes_say_where_they_are() -> None:

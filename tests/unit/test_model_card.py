@@ -117,3 +117,24 @@ def test_the_sample_is_called_a_sample(tmp_path: Path, monkeypatch: pytest.Monke
     card = (folder / CARD).read_text()
     assert lock["sample"] is True and "**Its ontology is the small sample that is bundled for legal**" in card
     assert "sma-gpu query FOLDER G06F3/0412 D03D1/0088" in card
+
+
+HOSTILE = "a|b`c <img src=x> [x](http://evil)\n# *_y_* &lt; \\"
+
+
+@pytest.mark.parametrize("part", ["ontology", "records"])
+@pytest.mark.parametrize("name", ["name", "version"])
+def test_names_out_of_files_are_text_and_no_markdown(part: str, name: str, bundle: Path) -> None:
+    card = model_card(changed(read_lock(bundle / LOCK), part, **{name: HOSTILE}))
+    row = next(line for line in card.splitlines() if line.startswith(f"| {part} |"))
+    assert r"a\|b\`c \<img src=x\> \[x\](http://evil) \# \*\_y\_\* \&lt; \\" in row
+    assert row.replace(r"\|", "").count("|") == 6
+    assert len(card.splitlines()) == len(model_card(read_lock(bundle / LOCK)).splitlines())
+
+
+def test_a_word_for_records_is_text_and_a_selection_is_code(bundle: Path) -> None:
+    lock = {**read_lock(bundle / LOCK), "entity": "pa`tient <b>"}
+    card = model_card(changed(lock, "records", selection="a`b``c"))
+    assert r"# Model card: pa\`tient \<b\>s by" in card
+    assert "selected by ``` a`b``c ```" in card
+    assert not re.search(r"(?<!\\)<(?!https)", card)

@@ -27,17 +27,14 @@ def test_before_a_calibration_it_is_what_the_best_hit_leaves() -> None:
 def test_new_at_the_threshold_and_above() -> None:
     found = {share: judged(share, 0.6).novel for share in (0.0, math.nextafter(0.6, 0), 0.6, 1.0)}
     assert list(found.values()) == [False, False, True, True]
-    assert judged(0.7, 0.6).words == "new: P(new) 0.70, at or above the calibrated threshold 0.60"
-    assert judged(0.5, 0.6).words == "not new: P(new) 0.50, below the calibrated threshold 0.60"
+    assert [found.probability for found in (judged(0.7, 0.6), judged(0.5, 0.6))] == [0.7, 0.5]
 
 
 def test_without_a_hit_the_calibration_speaks_only_where_nothing_fits() -> None:
-    assert judged(0.9, 0.6, NOTHING_FITS)[:3] == (0.9, 0.6, True)
-    assert judged(0.9, 0.6, Abstention("no-information", ""))[:3] == (0.0, 0.6, False)
+    assert judged(0.9, 0.6, NOTHING_FITS) == (0.9, True)
+    assert judged(0.9, 0.6, Abstention("no-information", "")) == (0.0, False)
     for kind in ("empty", "only-exclusions", "unusable", "no-cases"):
-        probability, threshold, novel, words = judged(0.9, 0.6, Abstention(kind, ""))
-        assert (probability, threshold, novel) == (None, 0.6, None)
-        assert "nothing to compare" in words
+        assert judged(0.9, 0.6, Abstention(kind, "")) == (None, None)
 
 
 @pytest.mark.parametrize(("share", "threshold"), [(-0.1, 0.5), (1.1, 0.5), (float("nan"), 0.5), (0.5, 2.0)])

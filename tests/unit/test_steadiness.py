@@ -15,9 +15,11 @@ import toy
 from sma_gpu import CaseBatch, Engine, open_engine
 from sma_gpu.answers.batch import write_batch
 from sma_gpu.answers.steadiness import steadiness_lines
+from sma_gpu.answers.text import query_text
 from sma_gpu.cli import main
 from sma_gpu.errors import FingerprintMismatch, QueryError
 from sma_gpu.ontologies.records.patients import read_patients
+from sma_gpu.ops import Ops, choose
 from sma_gpu.trust.stability import stability_of
 
 SCHEMA = json.loads((files("sma_gpu.answers") / "answer-1.schema.json").read_text())
@@ -188,6 +190,8 @@ def test_a_batch_of_the_command_line(folder: str, tmp_path: Path, capsys: pytest
     assert answer == open_engine(folder).query(LONG, query_id="p", stability=3, seed=8)
     assert main(["batch", folder, str(lines), "--stability", "3", "-f", "pheval", "-o", str(tmp_path / "out")]) == 2
     assert "no columns for it" in capsys.readouterr().err
+    assert main(["query", folder, *LONG, "--stability", "3", "-f", "pheval"]) == 2
+    assert "no columns for it" in capsys.readouterr().err
     assert main(["explain", folder, "OMIM:990004", *LONG, "--stability", "3", "--json"]) == 0
     assert valid(json.loads(capsys.readouterr().out))["hits"][0]["stability"]["runs"] == 3
 
@@ -225,3 +229,30 @@ def test_words(told: tuple[Any, ...], others: list[str], said: list[str]) -> Non
     names = ("runs", "top1", "top5", "best", "worst", "unranked")
     assert steadiness_lines({"stability": dict(zip(names, told, strict=True)), "not_separable": others}) == said
     assert steadiness_lines({}) == []
+
+
+def test_the_table_of_hits_stays_within_a_terminal(engine: Engine) -> None:
+    answer = engine.query(LONG, k=9, stability=4)
+    for hit in answer["hits"]:
+        hit |= {"name": f"{hit['key']} of a name that is much longer than what any terminal shows", "confidence": 0.5}
+    answer["calibration"] = {"queries": 60, "method": "logistic", "places": 10, "ece": 0.05, "novelty_threshold": None}
+    table = query_text(answer, "disease").split("\n\n")[1].split("\n")
+    assert max(map(len, table)) == 100
+    assert "OMIM:990001 of a name" in table[1] and table[1].endswith("%") and "...  " in table[1]
+
+
+def test_the_backend_of_reruns_goes_by_the_amount_of_work(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def chosen(name: str, device: str, *, cells: int) -> tuple[str, Ops]:
+        asked.append((name, cells))
+        return choose("reference")
+
+    monkeypatch.setattr("sma_gpu.retrieval.standings.choose", chosen)
+    engine.query(LONG, k=1, stability=4)
+    engine.query(LONG, k=1, stability=40)
+    (few_name, few), (many_name, many) = asked
+    assert few_name == many_name == "auto" and few < many
+    monkeypatch.setattr("sma_gpu.retrieval.standings._CELLS_A_PAIR", 0)
+    engine.query(LONG, k=1, stability=4)
+    assert 0 < asked[-1][1] < few

@@ -137,7 +137,7 @@ def test_counts_and_words_say_what_was_reached() -> None:
     found = target_risk(confidence, right, 0.25)
     assert found.value == 0.6
     assert (found.coverage.part, found.coverage.whole, found.risk.part, found.risk.whole) == (4, 5, 1, 4)
-    assert "of 5 held-out questions it answered 80.0%" in found.words and "25.0% of the answers" in found.words
+    assert "of 5 held-out questions it answered 80.0%" in found.words and "at most 25% of the answers" in found.words
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["coverage"]["part"] == 4
     assert found.answers(np.array([0.6, 0.59, 0.0])).tolist() == [True, False, False]
 
@@ -148,6 +148,19 @@ def test_where_no_threshold_keeps_to_the_level_it_always_abstains_and_says_so(ru
     assert found.value is None and found.words.startswith("always abstains")
     assert not found.answers(np.ones(3)).any()
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["risk"]["value"] is None
+
+
+def test_levels_and_rules_are_told_as_they_were_given() -> None:
+    confidence, right = np.array([0.9, 0.2]), np.array([False, True])
+    found = threshold_by("conformal=0.0001", confidence, right)
+    wanted = "no threshold keeps to at most 0.01% of all queries answered wrongly, going by 2 held-out questions"
+    assert found.words == f"always abstains: {wanted}"
+    found = threshold_by("conformal=0.7", confidence, right)
+    assert "(conformal: at most 70% of all queries answered wrongly)" in found.words
+    for rule in ("risk=0,1", "risk=10%", "conformal="):
+        level = rule.partition("=")[2]
+        with pytest.raises(QueryError, match=f"abstain by '{rule}': '{level}' is no number"):
+            threshold_by(rule, confidence, right)
 
 
 def test_where_everything_may_be_answered_what_has_no_hit_is_not() -> None:
