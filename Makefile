@@ -80,7 +80,7 @@ results:
 	@$(RIVALS) sma-gpu bench misses ssb --json -o bench/expected/misses-ssb.json
 	@$(RIVALS) python -m sma_gpu.bench.results_page .
 	@$(RIVALS) sma-gpu bench trust $(if $(FULL),,--quick) --json -o bench/expected/trust$(KIND).json || test $$? -eq 3
-	@$(RIVALS) python -m sma_gpu.bench.trust_page .
+	@$(RIVALS) python -m sma_gpu.bench.trust.page .
 
 notebooks:
 	@$(DEV) python notebooks/execute.py

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..answers.html_style import Html, details, element, facts, page, section, table
+from ..answers.pages.style import Html, details, element, facts, page, section, table
 from .report_curves import curves_record
 from .report_drill import MOST_BYTES, Gap, Gaps, drill_record, gaps
 from .report_html_parts import part_section, part_words

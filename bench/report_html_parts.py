@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..answers.html_style import Html, details, element, escape, join
+from ..answers.pages.style import Html, details, element, escape, join
 from .report_curves import WITHIN
 from .report_panels import Panel, Scale, bound, curve_panels, reliability_panels
 from .report_plots import novelty_plot

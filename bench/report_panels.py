@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..answers.html_style import Html, Value, element, join, void
-from ..answers.html_svg import circle, label, line, path
+from ..answers.pages.shapes import circle, label, line, path
+from ..answers.pages.style import Html, Value, element, join, void
 
 __all__ = ["Panel", "Scale", "bound", "curve_panels", "reliability_panels"]
 

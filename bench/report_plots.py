@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..answers.html_style import Html
-from ..answers.html_svg import circle, drawing, label, line, path, rectangle
+from ..answers.pages.shapes import circle, drawing, label, line, path, rectangle
+from ..answers.pages.style import Html
 from ..answers.svg import fitted, number
 
 __all__ = ["Difference", "Timed", "differences_plot", "fastest_so_far", "novelty_plot", "speed_plot", "time_words"]

@@ -8,7 +8,7 @@ from sma_gpu import IndexItem, mount, ontology_from_parents
 from sma_gpu.bench.arms.arm import Setting
 from sma_gpu.bench.tasks.entry import Entry, Request
 from sma_gpu.bench.tasks.task import Question, Task
-from sma_gpu.bench.trust_plan import Plan, read_plan
+from sma_gpu.bench.trust.plan import Plan, read_plan
 from sma_gpu.memory import Query
 
 PLAN = """

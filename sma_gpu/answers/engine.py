@@ -28,7 +28,7 @@ from .steadiness import look, of_answer, of_hit
 from .text import comparison_text, query_text
 
 if TYPE_CHECKING:
-    from .html_style import Page
+    from .pages.style import Page
 
 __all__ = ["Engine"]
 
@@ -112,9 +112,9 @@ class Engine(IndexedDomain):
 
         It is a text, to be written into a file; at the end of a notebook's cell it is shown, in a frame of its own.
         """
-        from .html_case import case_page  # here, since no other form needs what makes pages
-        from .html_comparison import comparison_page
-        from .html_words import Speech
+        from .pages.case import case_page  # here, since no other form needs what makes pages
+        from .pages.compared import comparison_page
+        from .words import Speech
 
         manifest = self.domain.manifest
         if answer["schema"] == shape.COMPARISON_SCHEMA:

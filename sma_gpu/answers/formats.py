@@ -146,7 +146,7 @@ def _sink(path: Path, name: str, form: TableForm) -> Iterator[Callable[[Mapping[
             with ParquetFile(aside, form.head) as table:
                 yield table.add
         elif name == "html":
-            from .html_cohort import cohort_page  # here, since no other form needs what makes pages
+            from .pages.cohort import cohort_page  # here, since no other form needs what makes pages
 
             with cohort_page(path, aside, form.entity, form.head, title=form.title, notice=form.notice) as pages:
                 yield pages.add

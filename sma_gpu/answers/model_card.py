@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ontologies.catalog import catalog
 from ..ontologies.manifest import FileManifest, Manifest, manifests
-from .html_words import count, dial_words, release
+from .words import count, dial_words, release
 
 __all__ = ["model_card"]
 

@@ -38,7 +38,7 @@ def align(arguments: argparse.Namespace) -> int:
     elif arguments.format == "svg":
         text = analogy_svg(analogy)
     elif arguments.format == "html":
-        from ..answers.html_comparison import analogy_page  # here, since no other form needs what makes pages
+        from ..answers.pages.compared import analogy_page  # here, since no other form needs what makes pages
 
         told = analogy_text(analogy, analogy_names(analogy, lattice), notes)
         text = analogy_page(f"{case_title(base)} and {case_title(target)}", analogy_svg(analogy), told)

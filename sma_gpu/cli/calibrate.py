@@ -10,9 +10,9 @@ from typing import Any
 
 from ..answers.batch import line_text
 from ..answers.calibration_text import calibration_text
-from ..answers.html_solved import calibration_page
 from ..answers.own_index import is_own_index
 from ..answers.own_index_making import save_calibration
+from ..answers.pages.solved import calibration_page
 from ..errors import QueryError
 from .solved import SOLVED, add_folds, add_method, calibrated_by, checked_places, open_solved, save
 

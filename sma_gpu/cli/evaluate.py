@@ -13,7 +13,7 @@ from ..answers.batch import line_text
 from ..answers.calibration_text import calibration_text
 from ..answers.evaluation import evaluate
 from ..answers.evaluation_text import evaluation_table, evaluation_text, tuning_text
-from ..answers.html_solved import evaluation_page
+from ..answers.pages.solved import evaluation_page
 from ..answers.restriction import Restriction
 from ..answers.solved import SolvedCases
 from ..answers.tuning import METRICS, tune

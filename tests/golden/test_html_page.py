@@ -8,8 +8,8 @@ from pathlib import Path
 import toy
 
 from sma_gpu import open_engine
-from sma_gpu.answers.html_case import case_page
-from sma_gpu.answers.html_words import Speech
+from sma_gpu.answers.pages.case import case_page
+from sma_gpu.answers.words import Speech
 from sma_gpu.scoring import Dials
 
 GOLDEN = Path(__file__).parent / "case.html"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .html_cohort_case import Row
-from .html_style import Html, element, join, share
-from .html_words import ident
+from ..words import ident
+from .cohort_case import Row
+from .style import Html, element, join, share
 
 __all__ = ["COHORT_SCRIPT", "cohort_table"]
 

@@ -17,13 +17,13 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 from urllib.parse import quote
 
-from .html_case import made_from
-from .html_cohort_case import HOW_TO_READ, Row, case_section
-from .html_cohort_table import COHORT_SCRIPT, cohort_table
-from .html_separation import what_gain_means
-from .html_style import PAGE_END, Html, details, element, facts, join, page_head, section, table
-from .html_svg import histogram
-from .html_words import Speech, confidence_words, count
+from ..words import Speech, confidence_words, count
+from .case import made_from
+from .cohort_case import HOW_TO_READ, Row, case_section
+from .cohort_table import COHORT_SCRIPT, cohort_table
+from .separating import what_gain_means
+from .shapes import histogram
+from .style import PAGE_END, Html, details, element, facts, join, page_head, section, table
 
 __all__ = ["PER_PAGE", "WHOLE", "CohortPage", "cohort_page"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .html_style import Html, Value, element, void
-from .svg import number
+from ..svg import number
+from .style import Html, Value, element, void
 
 __all__ = ["circle", "drawing", "histogram", "label", "line", "path", "rectangle"]
 

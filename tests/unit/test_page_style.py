@@ -9,7 +9,8 @@ from hashlib import sha256
 import pytest
 from pages import check_page, read_page
 
-from sma_gpu.answers.html_style import (
+from sma_gpu.answers.pages.shapes import drawing, histogram, label, line, path, rectangle
+from sma_gpu.answers.pages.style import (
     Html,
     bar,
     details,
@@ -23,7 +24,6 @@ from sma_gpu.answers.html_style import (
     table,
     void,
 )
-from sma_gpu.answers.html_svg import drawing, histogram, label, line, path, rectangle
 
 HOSTILE = "<script>alert('x')</script>\"'&\x00\x1b\u202ereversed\u2066\ud800\ufffe"
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .html_mapping import drawn_mapping
-from .html_style import Html, bar, details, element, facts, join, share, table
-from .html_words import Speech, bits, confidence_of, count, ident
+from ..words import Speech, bits, confidence_of, count, ident
+from .mapping import drawn_mapping
+from .style import Html, bar, details, element, facts, join, share, table
 
 __all__ = ["expectation", "expected", "hit_card", "hit_facts", "hits_table", "standing"]
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..trust.calibration import Calibration
-from ..trust.reliability import ReliabilityBin, equal_width_bins
-from .calibration_text import FIGURES, PARTS, thresholds_of
-from .evaluation import DEPTHS
-from .html_case import remarks
-from .html_cohort_table import COHORT_SCRIPT
-from .html_style import Html, Page, bar, element, facts, join, page, section, share, table
-from .html_svg import circle, drawing, label, line
-from .html_words import Speech, count, dial_words, release
+from ...trust.calibration import Calibration
+from ...trust.reliability import ReliabilityBin, equal_width_bins
+from ..calibration_text import FIGURES, PARTS, thresholds_of
+from ..evaluation import DEPTHS
+from ..words import Speech, count, dial_words, release
+from .case import remarks
+from .cohort_table import COHORT_SCRIPT
+from .shapes import circle, drawing, label, line
+from .style import Html, Page, bar, element, facts, join, page, section, share, table
 
 __all__ = ["calibration_page", "evaluation_page"]
 

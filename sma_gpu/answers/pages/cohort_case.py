@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .html_case import novelty_words, remarks, runner_up, title_of
-from .html_hit import standing
-from .html_mapping import drawn_mapping, greatest_worth
-from .html_separation import telling_apart_briefly
-from .html_style import Html, details, element, join, share, table
-from .html_words import Speech, bits, confidence_of, count, ident
+from ..words import Speech, bits, confidence_of, count, ident
+from .case import novelty_words, remarks, runner_up, title_of
+from .hit import standing
+from .mapping import drawn_mapping, greatest_worth
+from .separating import telling_apart_briefly
+from .style import Html, details, element, join, share, table
 
 __all__ = ["HOW_TO_READ", "Row", "case_section"]
 

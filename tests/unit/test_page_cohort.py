@@ -14,9 +14,9 @@ import toy
 from pages import Element, check_page
 
 from sma_gpu import Engine, open_engine
-from sma_gpu.answers import html_cohort
 from sma_gpu.answers.batch import answer_lines
 from sma_gpu.answers.formats import TableForm, write_table_forms
+from sma_gpu.answers.pages import cohort
 from sma_gpu.answers.tsv import empty_answer, head_of
 from sma_gpu.cli import main
 from sma_gpu.ontologies.records.patients import read_patients
@@ -103,8 +103,8 @@ def test_reasons_for_no_answer_are_counted(engine: Engine, lines: list[dict[str,
 def test_many_cases_make_an_index_and_pages_that_lead_to_one_another(
     engine: Engine, lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html_cohort, "WHOLE", 5)
-    monkeypatch.setattr(html_cohort, "PER_PAGE", 2)
+    monkeypatch.setattr(cohort, "WHOLE", 5)
+    monkeypatch.setattr(cohort, "PER_PAGE", 2)
     place = tmp_path / "big cohort.html"
     root = check_page(write(engine, [*lines, lines[0]], place), siblings=("big%20cohort_cases/",))
     assert "stand on pages of 2 each" in root.text
@@ -127,8 +127,8 @@ def test_many_cases_make_an_index_and_pages_that_lead_to_one_another(
 def test_pages_of_an_earlier_and_larger_cohort_go_and_nothing_else_does(
     engine: Engine, lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html_cohort, "WHOLE", 2)
-    monkeypatch.setattr(html_cohort, "PER_PAGE", 2)
+    monkeypatch.setattr(cohort, "WHOLE", 2)
+    monkeypatch.setattr(cohort, "PER_PAGE", 2)
     place, folder = tmp_path / "c.html", tmp_path / "c_cases"
     write(engine, lines, place)
     (folder / "notes.txt").write_text("mine")
@@ -152,7 +152,7 @@ def test_hostile_ids_and_names_stay_text(engine: Engine, lines: list[dict[str, A
             line["error"] = {part: words + HOSTILE for part, words in line["error"].items()}
     text = write(engine, lines, tmp_path / "c.html")
     root = check_page(text)
-    assert [script.text for script in root.all("script")] == [html_cohort.COHORT_SCRIPT]
+    assert [script.text for script in root.all("script")] == [cohort.COHORT_SCRIPT]
     assert "\u202e" not in text
     assert "<script>alert(1)</script>" in root.text
 
@@ -177,7 +177,7 @@ def test_distributions_are_drawn_over_all_cases(engine: Engine, lines: list[dict
 def test_memory_does_not_grow_with_the_sections(
     engine: Engine, lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html_cohort, "WHOLE", 50)
+    monkeypatch.setattr(cohort, "WHOLE", 50)
     answered = {**lines[0], "notes": ["long " * 4000]}  # the table says nothing of it
 
     def peak(cases: int) -> int:

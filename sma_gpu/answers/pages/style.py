@@ -13,8 +13,8 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from ..version import __version__
-from .percent import percent
+from ...version import __version__
+from ..percent import percent
 
 __all__ = [
     "PAGE_END", "Html", "Page", "bar", "details", "element", "escape", "facts", "join", "page", "page_head", "section",
@@ -183,7 +183,7 @@ def bar(value: float, label: str = "", *, kind: str = "match") -> Html:
 
 @cache
 def _sheet() -> str:
-    text = files(__package__).joinpath("html.css").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .html_hit import hit_card, hits_table, standing
-from .html_mapping import greatest_worth, legend
-from .html_separation import telling_apart
-from .html_style import Html, Page, bar, details, element, facts, join, page, section, share, table
-from .html_words import Speech, bits, confidence_words, count, dial_words, ident, release, scalars
+from ..words import Speech, bits, confidence_words, count, dial_words, ident, release, scalars
+from .hit import hit_card, hits_table, standing
+from .mapping import greatest_worth, legend
+from .separating import telling_apart
+from .style import Html, Page, bar, details, element, facts, join, page, section, share, table
 
 __all__ = ["case_page", "made_from", "novelty_words", "query_part", "runner_up", "title_of"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .html_case import remarks
-from .html_hit import expectation
-from .html_mapping import drawn_mapping
-from .html_style import Html, Page, details, element, facts, join, page, section
-from .html_words import Speech, bits, count, dial_words
+from ..words import Speech, bits, count, dial_words
+from .case import remarks
+from .hit import expectation
+from .mapping import drawn_mapping
+from .style import Html, Page, details, element, facts, join, page, section
 
 __all__ = ["analogy_page", "comparison_page"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .html_style import Html, bar, details, element, join, table, void
-from .html_svg import drawing
-from .html_words import Speech
-from .separation import Separation, separation
+from ..separation import Separation, separation
+from ..words import Speech
+from .shapes import drawing
+from .style import Html, bar, details, element, join, table, void
 
 __all__ = ["telling_apart", "telling_apart_briefly", "what_gain_means"]
 

@@ -15,8 +15,8 @@ from small_medicine import write_small
 
 from sma_gpu import Engine, open_engine
 from sma_gpu.answers.evaluation import evaluate
-from sma_gpu.answers.html_solved import calibration_page, evaluation_page, reliability_diagram
-from sma_gpu.answers.html_style import element, page
+from sma_gpu.answers.pages.solved import calibration_page, evaluation_page, reliability_diagram
+from sma_gpu.answers.pages.style import element, page
 from sma_gpu.answers.solved import solve
 from sma_gpu.cli import main
 from sma_gpu.ontologies.records.patients import read_patients

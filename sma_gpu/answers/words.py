@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .html_style import Html, element, join, share
+from .pages.style import Html, element, join, share
 
 __all__ = [
     "Speech", "bits", "confidence_of", "confidence_words", "count", "dial_words", "frequency_words", "ident", "release",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .html_style import Html, Value, details, element, join, void
-from .html_words import Speech, bits, count, frequency_words
-from .svg import number
+from ..svg import number
+from ..words import Speech, bits, count, frequency_words
+from .style import Html, Value, details, element, join, void
 
 __all__ = ["drawn_mapping", "greatest_worth", "legend"]
 

@@ -11,12 +11,12 @@ import toy
 from pages import Element, check_page
 
 from sma_gpu import Engine, open_engine
-from sma_gpu.answers.html_case import case_page
-from sma_gpu.answers.html_comparison import comparison_page
-from sma_gpu.answers.html_mapping import drawn_mapping
-from sma_gpu.answers.html_style import element, page
-from sma_gpu.answers.html_words import Speech, dial_words
+from sma_gpu.answers.pages.case import case_page
+from sma_gpu.answers.pages.compared import comparison_page
+from sma_gpu.answers.pages.mapping import drawn_mapping
+from sma_gpu.answers.pages.style import element, page
 from sma_gpu.answers.separation import separation
+from sma_gpu.answers.words import Speech, dial_words
 from sma_gpu.scoring import Dials
 
 LONG = ["HP:9910110", "HP:9920100", "HP:9930100"]

@@ -1,0 +1,1 @@
+"""What the signals of trust are worth on held-out questions of the bench: ``record`` asks, ``verdicts`` judges."""
