@@ -70,6 +70,7 @@ def test_every_command_of_the_readme_runs(embedded: None, tmp_path: Path) -> Non
     (tmp_path / "reports" / "first.txt").write_text("T1566.001\n")
     (tmp_path / "my.obo").write_text("format-version: 1.2\n\n[Term]\nid: EX:1\nname: one\n")
     (tmp_path / "my.tsv").write_text("key\tterm\nfirst\tEX:1\n")
+    write_solved(tmp_path / "solved.jsonl")
     (tmp_path / "ontologies").symlink_to(REPOSITORY / "ontologies")
     commands = re.findall(r"^    \.venv/bin/sma-gpu (.*)$", README, re.MULTILINE)
     assert len(commands) >= 7
