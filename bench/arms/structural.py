@@ -141,7 +141,10 @@ class Evidence(Structural):
 
 
 class EvidenceDrawn(Structural):
-    """The same for queries that are drawn from the stored cases themselves, whatever their frequencies."""
+    """The same for queries that are drawn from the stored cases themselves, whatever their frequencies.
+
+    Scale and rho were chosen on draws of all diseases under the seeds 101, 102 and 103, which no suite asks.
+    """
 
     name = "evidence-drawn"
     dials = Dials("evidence(256,0.9)", rho=0.3)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import CalibrationError
 from ..trust.asking import FurtherSignals
 from ..trust.calibration import Calibration
 from ..trust.reliability import ReliabilityBin, equal_width_bins
+from ..trust.shares import Share
 from ..trust.thresholds import Threshold
 from .aligned import aligned
 
-__all__ = ["FIGURES", "PARTS", "RULES", "calibration_text", "reliability_lines", "thresholds_of", "trust_lines"]
+__all__ = [
+    "FIGURES", "PARTS", "RULES", "calibration_text", "reliability_lines", "threshold_rows", "trust_lines",
+]  # fmt: skip
 
 RULES = ("youden", "risk=0.05", "risk=0.1", "risk=0.2", "conformal=0.05", "conformal=0.1", "conformal=0.2")
 """The rules that the text shows; any level can be asked for."""
@@ -96,7 +99,7 @@ def reliability_lines(bins: Sequence[ReliabilityBin]) -> list[str]:
     return aligned(["confidence", "cases", "said", "right", "0" + " " * (_WIDTH - 2) + "1"], rows, right={1, 2, 3})
 
 
-def thresholds_of(calibration: Calibration) -> dict[str, Threshold | str]:
+def _thresholds_of(calibration: Calibration) -> dict[str, Threshold | str]:
     """Returns the threshold of each of ``RULES``, or why it has none."""
     found: dict[str, Threshold | str] = {}
     for rule in RULES:
@@ -141,15 +144,29 @@ def _figure_lines(calibration: Calibration) -> list[str]:
     return lines
 
 
-def _threshold_lines(calibration: Calibration) -> list[str]:
+def threshold_rows(calibration: Calibration, told: Callable[[Share], str]) -> list[list[str]]:
+    """Returns a row a rule: its name, from which confidence it answers, the share answered and the share of it wrong.
+
+    Args:
+        calibration: what has the held-out record.
+        told: a share with its interval, in words.
+    """
     rows = []
-    for rule, found in thresholds_of(calibration).items():
+    for rule, found in _thresholds_of(calibration).items():
         if isinstance(found, str):
             rows.append([rule, "none", found, ""])
         elif found.value is None:
             rows.append([rule, "none", "always abstains: no threshold keeps to it", ""])
         else:
-            shares = (found.coverage, found.risk)
-            told = [f"{s.value:.1%} ({s.interval[0]:.1%} to {s.interval[1]:.1%})" if s.whole else "-" for s in shares]
-            rows.append([rule, f"{found.value:.3f}", *told])
+            shares = [told(share) if share.whole else "-" for share in (found.coverage, found.risk)]
+            rows.append([rule, f"{found.value:.3f}", *shares])
+    return rows
+
+
+def _threshold_lines(calibration: Calibration) -> list[str]:
+    def told(share: Share) -> str:
+        low, high = share.interval
+        return f"{share.value:.1%} ({low:.1%} to {high:.1%})"
+
+    rows = threshold_rows(calibration, told)
     return aligned(["rule", "from", "answered", "wrong of these"], rows, right={1})

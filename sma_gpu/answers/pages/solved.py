@@ -8,7 +8,7 @@ from typing import Any
 
 from ...trust.calibration import Calibration
 from ...trust.reliability import ReliabilityBin, equal_width_bins
-from ..calibration_text import FIGURES, PARTS, thresholds_of
+from ..calibration_text import FIGURES, PARTS, threshold_rows
 from ..evaluation import DEPTHS
 from ..words import Speech, count, dial_words, release
 from .case import remarks
@@ -235,16 +235,7 @@ def _bins(bins: Sequence[ReliabilityBin]) -> Html:
 
 
 def _rules(calibration: Calibration) -> Html:
-    rows = []
-    for rule, found in thresholds_of(calibration).items():
-        if isinstance(found, str):
-            rows.append([rule, "none", found, ""])
-        elif found.value is None:
-            rows.append([rule, "none", "always abstains: no threshold keeps to it", ""])
-        else:
-            shares = (found.coverage, found.risk)
-            told = [_share(s.value, s.interval) if s.whole else "-" for s in shares]
-            rows.append([rule, f"{found.value:.3f}", *told])
+    rows = threshold_rows(calibration, lambda share: _share(share.value, share.interval))
     caption = "What --abstain RULE would have done on held-out cases, with intervals of 95 %"
     return table(["rule", "answers from", "answered", "wrong of these"], rows, caption=caption, numbers=[1])
 
