@@ -19,7 +19,7 @@ from ..trust.calibration_parts import RestsOn
 from ..trust.fitting import check_groups, fit
 from ..trust.folds import join_alike
 from .engine import Engine
-from .solved import SolvedCase, SolvedCases
+from .solved import SolvedCase, SolvedCases, groups_of
 
 __all__ = ["Overlap", "Split", "calibrate", "overlaps", "split_of"]
 
@@ -45,7 +45,7 @@ class Split(NamedTuple):
 
     Attributes:
         cases: one or more, in the order of the input.
-        groups: of each, what must stay in one fold: its publication, or else its entity; those of cases that state the
+        groups: of each, what must stay in one fold: its publications, or else its entity; those of cases that state the
             same are one.
         left_out: how many take no part, by reason in words.
     """
@@ -110,7 +110,7 @@ def split_of(engine: Engine, solved: SolvedCases, *, leave_out_overlap: bool = F
     stated = CaseBatch.from_functors([""] * len(cases), [case.query.present for case in cases])
     left_out = {"they overlap the index": len(gone), "they have no usable term": len(apart) - len(cases)}
     left_out |= {f"their gold is {kind}": count for kind, count in solved.reasons.items()}
-    return Split(cases, join_alike([case.group for case in cases], stated), left_out)
+    return Split(cases, join_alike(groups_of(cases), stated), left_out)
 
 
 def calibrate(

@@ -15,11 +15,15 @@ from ..trust.thresholds import Threshold
 from .aligned import aligned
 
 __all__ = [
-    "FIGURES", "PARTS", "RULES", "calibration_text", "reliability_lines", "threshold_rows", "trust_lines",
+    "FIGURES", "NOVELTY_ODDS", "PARTS", "RULES", "calibration_text", "reliability_lines", "threshold_rows",
+    "trust_lines",
 ]  # fmt: skip
 
 RULES = ("youden", "risk=0.05", "risk=0.1", "risk=0.2", "conformal=0.05", "conformal=0.1", "conformal=0.2")
 """The rules that the text shows; any level can be asked for."""
+
+NOVELTY_ODDS = "a chance at about even odds of new and known queries: where new ones are rarer it is too high"
+"""What must be known to read a calibrated novelty: each solved case taught it twice, with its answer and without."""
 
 _WIDTH = 40  # characters from confidence 0 to 1
 _FEW = 200  # solved cases below which figures are rough
@@ -75,14 +79,14 @@ def trust_lines(answer: Mapping[str, Any]) -> list[str]:
     if made is None:
         return []
     error = "" if made["ece"] is None else f", off by {made['ece']:.3f} on average on held-out ones"
-    lines = [f"confidence: the chance that a hit is right, by {made['queries']} solved cases{error}"]
+    lines = [f"confidence: the chance that a hit is right and none before it, by {made['queries']} solved cases{error}"]
     if answer["novel"] is not None:
         verdict = "new" if answer["novel"] else "not new"
         lines.append(
-            f"novelty: {answer['novelty']:.3f} that the query is of none of them; {verdict}, by the threshold "
-            f"{made['novelty_threshold']:.3f}"
+            f"novelty: {answer['novelty']:.3f} that no record is right; {verdict}, by the threshold "
+            f"{made['novelty_threshold']:.3f}; {NOVELTY_ODDS}"
         )
-    if rule is not None and not rule["answered"]:
+    if rule is not None and not rule["answered"] and (answer["hits"] or rule["best_confidence"]):
         lines.append(f"not sure enough to be answered: {rule['best_confidence']:.3f}; the rule {rule['words']}")
     return ["", *lines]
 

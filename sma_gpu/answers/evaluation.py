@@ -18,6 +18,7 @@ from ..trust.held_out import Outcomes
 from ..trust.places import TIES, Places, hits_at, reciprocal_ranks
 from ..trust.resampling import DRAWS, macro_mean, resampled_means
 from ..trust.shares import Share
+from .calibrating import overlaps
 from .engine import Engine
 from .restriction import Restriction
 from .solved import SolvedCase, SolvedCases
@@ -136,7 +137,7 @@ def evaluate(
         "confidence": _confidence(engine, solved, restriction),
         "cases": [_row(engine, case, rank) for case, rank in zip(known, ranks, strict=True)],
         "not_evaluated": [one._asdict() for one in solved.unusable],
-        "notes": [*_notes(engine, known, restriction, solved.sha256), *solved.notes, *engine.domain.notes],
+        "notes": [*_notes(engine, solved, known, restriction), *solved.notes, *engine.domain.notes],
     }
 
 
@@ -324,7 +325,9 @@ def _row(engine: Engine, case: SolvedCase, rank: CaseRank) -> dict[str, Any]:
     }
 
 
-def _notes(engine: Engine, known: Sequence[SolvedCase], restriction: Restriction | None, sha256: str) -> list[str]:
+def _notes(
+    engine: Engine, solved: SolvedCases, known: Sequence[SolvedCase], restriction: Restriction | None
+) -> list[str]:
     """Returns what must be known to read the figures."""
     entity = engine.domain.manifest.entity
     notes = [] if restriction is None else [restriction.note(entity)]
@@ -335,12 +338,18 @@ def _notes(engine: Engine, known: Sequence[SolvedCase], restriction: Restriction
             f"{seen} of {len(known)} cases are seen: annotations of their {entity} cite the publication that describes "
             "the case itself, so their figures tell memory, not skill; read the slice of those not seen"
         )
+    copied = [one for one in overlaps(engine, solved) if not solved.cases[one.place].seen]
+    if copied:
+        many = "1 case is" if len(copied) == 1 else f"{len(copied)} cases are"
+        notes.append(
+            f"{many} in the index, or may be ({copied[0].id}: {copied[0].why}): their ranks tell memory, not skill"
+        )
     unpublished = sum(not case.publications for case in known)
     if engine.domain.records.name == "hpoa" and unpublished:
         notes.append(f"{unpublished} cases name no publication, so whether the annotations were made of them is open")
     if engine.twins is None:
         notes.append(f"no mappings were found, so {entity}s that stand for the same are not merged")
-    if engine.calibrated is not None and engine.calibrated.calibration.rests_on.split == sha256:
+    if engine.calibrated is not None and engine.calibrated.calibration.rests_on.split == solved.sha256:
         notes.append("the calibration was made of these very cases, so how well it holds on them says little")
     entities = len({case.entity for case in known})
     if 0 < entities < _FEW:

@@ -221,8 +221,8 @@ def _calibration(lock: Lock) -> Iterator[str]:
         return
     rests_on, figures = found["rests_on"], found["figures"]
     yield (
-        f"Confidence is the chance that the hit is right, by a {found['method']} calibration fitted to "
-        f"{count(found['queries'], 'solved case')} of {count(found['groups'], 'group')} (SHA-256 "
+        f"Confidence is the chance that the hit is right and none before it, by a {found['method']} calibration fitted "
+        f"to {count(found['queries'], 'solved case')} of {count(found['groups'], 'group')} (SHA-256 "
         f"`{rests_on['split']}`). It was checked on {found['folds']} folds, seed {found['seed']}, each by a model that "
         "had not seen it; these are the figures of those held-out cases. ECE is the expected calibration error over "
         "ten bins of equal width; beside it stands what chance alone would give if every confidence were true."

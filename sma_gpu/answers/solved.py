@@ -27,7 +27,7 @@ from ..ontologies.records.sssom import read_sssom
 from .engine import Engine
 from .restriction import Restriction
 
-__all__ = ["SolvedCase", "SolvedCases", "Unusable", "read_solved", "solve"]
+__all__ = ["SolvedCase", "SolvedCases", "Unusable", "groups_of", "read_solved", "solve"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SolvedCase:
 
     @property
     def group(self) -> str:
-        """What must stay in one fold: cases of one publication, or else of one entity."""
+        """What must stay in one fold: cases of one publication, or else of one entity; see also ``groups_of``."""
         return self.publications[0] if self.publications else self.keys[0] if self.keys else self.id
 
 
@@ -118,6 +118,25 @@ class SolvedCases:
     def reasons(self) -> dict[str, int]:
         """How many records could not be evaluated, by kind, in the order of the kinds' names."""
         return dict(sorted(Counter(one.kind for one in self.unusable).items()))
+
+
+def groups_of(cases: Sequence[SolvedCase]) -> list[str]:
+    """Returns for each case what must stay in one fold: its group, or that of all groups that share a publication.
+
+    A case may name several publications, in any order, and share but one of them with another case. A joined group is
+    called by the first of its names by code point.
+    """
+    above: dict[str, str] = {}
+
+    def first_of(name: str) -> str:
+        while above.setdefault(name, name) != name:
+            name = above[name]
+        return name
+
+    for case in cases:
+        ends = {first_of(name) for name in (case.group, *case.publications)}
+        above |= dict.fromkeys(ends, min(ends))
+    return [first_of(case.group) for case in cases]
 
 
 def read_solved(

@@ -20,10 +20,11 @@ from ..errors import QueryError
 from ..scoring import Dials
 from ..trust.folds import grouped_folds, join_alike
 from ..trust.resampling import resampled
+from .calibrating import overlaps
 from .engine import Engine
 from .evaluation import placed, rank_cases, rank_measures
 from .restriction import Restriction
-from .solved import SolvedCases
+from .solved import SolvedCases, groups_of
 
 __all__ = ["METRICS", "TUNING_SCHEMA", "candidates", "tune"]
 
@@ -58,7 +59,7 @@ def tune(
 ) -> dict[str, Any]:
     """Returns the best of some dials for solved cases, and what choosing so is worth: schema ``sma-gpu/tuning/1``.
 
-    Seen cases, of which the annotations were made, take no part where there are others.
+    Cases that overlap the index, such as those that annotations were made of, take no part where there are others.
 
     Args:
         engine: the engine, under the dials to compare with.
@@ -76,12 +77,13 @@ def tune(
     if metric not in METRICS:
         raise QueryError(f"tune {metric!r}", "there is no such metric", f"Give one of {', '.join(METRICS)}.")
     known = [case for case in solved.cases if not case.is_new]
-    fresh = [case for case in known if not case.seen]
+    remembered = {overlap.place for overlap in overlaps(engine, solved)}
+    fresh = [case for place, case in enumerate(solved.cases) if not case.is_new and place not in remembered]
     used = fresh or known
     if not used:
         raise QueryError("tune dials", "no case has a right answer", "Give cases whose gold is indexed.")
     batch = CaseBatch.from_functors([""] * len(used), [case.query.present for case in used])
-    fold_of = grouped_folds(join_alike([case.group for case in used], batch), folds, seed)
+    fold_of = grouped_folds(join_alike(groups_of(used), batch), folds, seed)
     tried = candidates(engine.index.dials)
     values = np.empty((len(tried), len(used)), np.float64)
     for row, dials in enumerate(tried):
@@ -119,7 +121,7 @@ def tune(
         "ontology_sha256": engine.domain.mounted.ontology.sha256,
         "cases": len(used),
         "entities": len({case.entity for case in used}),
-        "seen_left_out": len(known) - len(used),
+        "overlap_left_out": len(known) - len(used),
         "held_out": float(held_out.mean()),
         "held_out_before": float(values[0].mean()),
         "gain": {"value": gain.difference, "low": gain.low, "high": gain.high, "level": 0.95},
@@ -142,10 +144,13 @@ def _best(values: FloatArray) -> int:
     return int(np.argmax(np.round(values.mean(axis=1), 12)))
 
 
-def _notes(cases: int, seen: int, tried: int, *, is_better: bool, changed: bool) -> list[str]:
+def _notes(cases: int, remembered: int, tried: int, *, is_better: bool, changed: bool) -> list[str]:
     notes = []
-    if seen:
-        notes.append(f"{seen} seen cases took no part: dials that remember them best are not the best for new ones")
+    if remembered:
+        notes.append(
+            f"{remembered} cases that overlap the index took no part: dials that remember them best are not the best "
+            "for new ones"
+        )
     if not changed:
         notes.append("the dials at hand are the best of those tried; nothing is to be changed")
     elif not is_better:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .calibration_text import NOVELTY_ODDS
 from .pages.style import Html, element, join, share
 
 __all__ = [
@@ -119,7 +120,8 @@ def confidence_words(calibration: Mapping[str, Any] | None) -> str:
     queries = calibration.get("queries")
     rest = f" of {queries:,} solved queries" if isinstance(queries, int) else ""
     method = f" ({calibration['method']})" if calibration.get("method") else ""
-    return f"Calibrated: the chance that the hit is right, by a calibration{rest}{method}."
+    said = f"Calibrated: the chance that the hit is right and none before it, by a calibration{rest}{method}."
+    return said if calibration.get("novelty_threshold") is None else f"{said} Novelty is {NOVELTY_ODDS}."
 
 
 def dial_words(dials: Mapping[str, Any], entity: str) -> list[tuple[str, str]]:

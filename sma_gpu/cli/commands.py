@@ -143,11 +143,12 @@ def dials_of(text: str | None) -> Dials | None:
         return Dials.evidence()
     if text == "adapter-v1":
         return Dials.adapter_v1()
-    found = Path(text)
-    try:
-        values = json.loads(found.read_text(encoding="utf-8") if found.is_file() else text)
-    except (OSError, ValueError):
-        values = None
+    values = _json_of(text)
+    if not isinstance(values, dict):  # no file is called like an object
+        try:
+            values = _json_of(Path(text).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            values = None
     if isinstance(values, dict) and isinstance(values.get("dials"), dict):  # as evaluate --tune writes them
         values = values["dials"]
     if not isinstance(values, dict):
@@ -211,6 +212,14 @@ def _id_of(name: str, domain: Domain) -> str:
         f"no term of {ontology.label} has this name or synonym",
         f"{hint} sma-gpu terms searches parts of names.".strip(),
     )
+
+
+def _json_of(text: str) -> object:
+    """Returns what a text says as JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _targets(arguments: argparse.Namespace) -> dict[str, Path | None]:

@@ -13,6 +13,7 @@ from ..answers.batch import line_text
 from ..answers.calibration_text import calibration_text
 from ..answers.evaluation import evaluate
 from ..answers.evaluation_text import evaluation_table, evaluation_text, tuning_text
+from ..answers.own_index_making import put_text
 from ..answers.pages.solved import evaluation_page
 from ..answers.restriction import Restriction
 from ..answers.solved import SolvedCases
@@ -138,5 +139,5 @@ def _tuned(
             seed=arguments.seed,
             progress=bar.update,
         )
-    Path(arguments.tune).write_text(line_text(found, indent=1) + "\n", encoding="utf-8")
+    put_text(Path(arguments.tune), line_text(found, indent=1) + "\n")
     return found

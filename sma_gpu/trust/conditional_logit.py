@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import CalibrationError
+
 __all__ = ["Choices", "ConditionalLogit", "fit_conditional_logit"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -90,6 +92,9 @@ def fit_conditional_logit(
         ridge: 0 or more.
         start: where to begin; all zeros if None.
         slope: where no parameter's slope is greater, in nats a query, the fit may stop.
+
+    Raises:
+        CalibrationError: the weights had not settled when the steps ran out.
     """
     from scipy.optimize import minimize  # not above: whoever only asks under a calibration need not wait for it
 
@@ -106,6 +111,12 @@ def fit_conditional_logit(
 
     options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "ftol": 0.0, "gtol": slope}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
+    if found.status == 1:  # the other ends are a flat slope, and a step too short for the numbers to tell
+        raise CalibrationError(
+            f"fit a model to {len(choices)} queries",
+            f"its weights had not settled after {found.nit} steps",
+            "Calibrate with more cases, or hold the weights down more strongly.",
+        )
     return _model(found.x, width)
 
 

@@ -7,6 +7,8 @@ if its confidence is at least the threshold and above 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -184,19 +186,28 @@ def conformal(confidence: FloatArray, right: BoolArray, level: float, weights: F
     _check_level("conformal risk", level)
     curve = risk_curve(confidence, right)
     # The proof wants a loss that is continuous from the right, so answers are those above a confidence that was met;
-    # the loss of the one question to come counts as 1.
-    lost, groups = curve.wrong.astype(np.float64), float(curve.queries)
-    if weights is not None:
-        order = np.lexsort((weights, right, -confidence))  # by content, so that sums do not depend on the order given
-        summed = np.cumsum(np.where(right, 0.0, weights)[order])
-        lost, groups = summed[curve.answered - 1], float(np.rint(weights.sum()))
-    above = np.concatenate([[0.0], lost])  # what is lost above each threshold, and above 0
-    fits = np.flatnonzero((above + 1) / (groups + 1) <= level)
-    if not len(fits):
+    # the loss of the one question to come counts as 1. All in fractions: rounding must not decide at the border.
+    sizes = np.ones(len(confidence), np.int64) if weights is None else np.rint(1 / weights).astype(np.int64)
+    lost = _lost(curve, confidence, right, sizes)
+    groups = sum(Fraction(count, size) for size, count in enumerate(np.bincount(sizes).tolist()) if count)
+    bar = Fraction(str(float(level))) * (groups + 1) - 1
+    fits = [at for at, one in enumerate(lost) if one <= bar]
+    if not fits:
         return _threshold("conformal", level, curve, None)
-    last = int(fits[-1])
+    last = fits[-1]
     value = 0.0 if last == len(curve.thresholds) else float(np.nextafter(curve.thresholds[last], np.inf))
     return _threshold("conformal", level, curve, value)
+
+
+def _lost(curve: RiskCurve, confidence: FloatArray, right: BoolArray, sizes: LongArray) -> list[Fraction]:
+    """Returns how many groups' worth is lost above each threshold of ``curve``, and above 0."""
+    order = np.argsort(-confidence, kind="stable")
+    wrong = [
+        Fraction(0) if is_right else Fraction(1, size)
+        for is_right, size in zip(right[order].tolist(), sizes[order].tolist(), strict=True)
+    ]
+    summed = [Fraction(0), *accumulate(wrong)]
+    return [Fraction(0), *(summed[answered] for answered in curve.answered.tolist())]
 
 
 def threshold_by(rule: str, confidence: FloatArray, right: BoolArray, weights: FloatArray | None = None) -> Threshold:

@@ -17,7 +17,7 @@ from small_medicine import write_small
 
 from sma_gpu import Dials, Engine, IndexItem, Query, SmaMemory, open_engine
 from sma_gpu.answers import calibrating
-from sma_gpu.answers.calibrating import calibrate, overlaps
+from sma_gpu.answers.calibrating import calibrate, overlaps, split_of
 from sma_gpu.answers.evaluation import evaluate
 from sma_gpu.answers.evaluation_text import evaluation_text
 from sma_gpu.answers.own_index import MANIFEST
@@ -138,6 +138,12 @@ def test_overlap_is_refused_or_left_out(engine: Engine, records: list[Record], c
     }
 
 
+def test_cases_that_share_any_publication_are_one_group(engine: Engine, records: list[Record]) -> None:
+    shared = [{**record, "publications": [*record["publications"], "PMID:9"]} for record in records[:3]]
+    groups, apart = (split_of(engine, solved(engine, [*some, *records[3:]])).groups for some in (shared, records[:3]))
+    assert len(set(groups[:3])) == 1 < len(set(apart[:3]))
+
+
 def test_too_few_cases_are_refused(engine: Engine, records: list[Record]) -> None:
     with pytest.raises(CalibrationError, match="fewer than 20"):
         calibrate(engine, solved(engine, records[:12]))
@@ -221,6 +227,8 @@ def test_queries_that_cannot_be_asked_keep_their_reasons(opened: Callable[..., E
     empty = valid(engine.query([]))
     assert (empty["reason"], empty["novelty"], empty["novel"]) == ("empty query: no term was given", None, None)
     assert empty["threshold"]["answered"] is False
+    assert "not sure" not in engine.text(empty)  # nothing was there to be sure of
+    assert "not sure" in engine.text(engine.query(["HP:9900004"]))
 
 
 def test_a_calibration_of_something_else_is_refused(folder: Path, calibration: Calibration, tmp_path: Path) -> None:
@@ -359,7 +367,8 @@ def test_the_command_line_asks_abstains_and_resumes_under_a_calibration(
     under = ["--calibration", str(made), *dials]
     assert main(["query", str(folder), *records[1]["observed"], *under]) == 0
     text = capsys.readouterr().out
-    assert "confidence: the chance that a hit is right, by 120 solved cases" in text
+    assert "confidence: the chance that a hit is right and none before it, by 120 solved cases" in text
+    assert "at about even odds of new and known queries" in text
     batch = ["batch", str(folder), split, *under, "-o", str(out)]
     assert main([*batch, "--abstain", "risk=0.3"]) == 0
     assert " 0 abstained" not in capsys.readouterr().err

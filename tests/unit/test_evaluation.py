@@ -18,7 +18,7 @@ from small_medicine import write_small
 from sma_gpu import Dials, Engine, open_engine
 from sma_gpu.answers.evaluation import CaseRank, evaluate, rank_cases
 from sma_gpu.answers.evaluation_text import TABLE_COLUMNS, evaluation_table, evaluation_text
-from sma_gpu.answers.solved import SolvedCases, read_solved
+from sma_gpu.answers.solved import SolvedCases, groups_of, read_solved
 from sma_gpu.cli import main
 from sma_gpu.errors import QueryError
 from sma_gpu.trust.resampling import resampled, resampled_means
@@ -135,6 +135,14 @@ def test_cases_of_one_publication_are_one_group_and_only_cited_ones_are_seen(eng
     ]  # fmt: skip
 
 
+def test_a_publication_that_two_groups_share_makes_them_one(engine: Engine) -> None:
+    told = {"a": ["PMID:3", "PMID:2"], "b": ["PMID:9", "PMID:2"], "c": ["PMID:9"], "d": ["PMID:7"], "e": []}
+    cases = solved(engine, *(line(n, gold=["OMIM:990001"], publications=p) for n, p in told.items())).cases
+    assert groups_of(cases) == ["PMID:2", "PMID:2", "PMID:2", "PMID:7", "OMIM:990001"]
+    assert groups_of(cases[::-1]) == groups_of(cases)[::-1]
+    assert groups_of(cases[::2]) == ["PMID:2", "PMID:9", "OMIM:990001"]  # what joined them is gone
+
+
 def test_gold_through_the_mappings(mapped: Engine) -> None:
     found = solved(mapped, line("a", gold=["MONDO:1"]), line("b", gold=["mondo:2"]), line("c", gold=["MONDO:9"]))
     assert [case.keys for case in found.cases] == [("OMIM:990001", "ORPHA:990003"), ("OMIM:990004",)]
@@ -242,6 +250,19 @@ def test_cases_that_the_annotations_were_made_of_stand_apart(engine: Engine) -> 
     alone = evaluate(engine, solved(engine, unseen))
     assert alone["slices"][0]["strict"] == found["slices"][1]["strict"]
     assert alone["slices"][0]["strict"]["mean"]["mrr"]["low"] is None  # one entity, no interval
+
+
+def test_cases_that_are_in_the_index_are_told(engine: Engine) -> None:
+    own = engine.ids(engine.index.cases.functors_of(engine.index.number_of("OMIM:990004")))
+    fresh = line("fresh", ["HP:9920100"], gold=["OMIM:990004"])
+    seen = line("seen", own, gold=["OMIM:990004"], publications=["PMID:990"])
+    copied = line("copy", own, gold=["OMIM:990004"])
+    told = [note for note in evaluate(engine, solved(engine, fresh, copied, seen))["notes"] if "in the index" in note]
+    assert told == [
+        "1 case is in the index, or may be (copy: it states exactly what OMIM:990004 does): their ranks tell memory, "
+        "not skill"
+    ]
+    assert not [note for note in evaluate(engine, solved(engine, fresh, seen))["notes"] if "in the index" in note]
 
 
 def test_the_interval_is_that_of_the_paired_bootstrap() -> None:

@@ -237,7 +237,7 @@ def test_the_command_line_learns_from_them_and_answers_under_them(
     assert main(["evaluate", str(folder), split, "--dials", "ic", "--stability", "3"]) == 2
     assert "Add --calibrate OUT" in capsys.readouterr().err
     assert main(["query", str(folder), *records[0]["observed"], "--dials", "ic", "--calibration", str(made)]) == 0
-    assert "confidence: the chance that a hit is right" in capsys.readouterr().out
+    assert "confidence: the chance that a hit is right and none before it" in capsys.readouterr().out
 
 
 def test_a_seed_below_0_is_refused_before_a_calibration_is_written_that_nobody_could_read(

@@ -187,7 +187,8 @@ def test_fields_of_calibration_and_stability_are_shown_where_they_are(answer: di
     }
     told["hits"][1]["stability"] = {"runs": 0, "top1": None, "top5": None, "best": None, "worst": None, "unranked": 0}
     text = shown(told).text
-    assert "by a calibration of 1,234 solved queries (isotonic)" in text
+    assert "right and none before it, by a calibration of 1,234 solved queries (isotonic)" in text
+    assert "at about even odds of new and known queries" in text
     assert "uncalibrated" not in text and "Not calibrated" not in text
     for words in ("looks new", "by the rule conformal: it answers from confidence 0.420 on.", "0123abcd", "ece 0.0312"):
         assert words in text

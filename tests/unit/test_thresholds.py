@@ -177,3 +177,12 @@ def test_rules_that_are_none_are_refused(rule: str) -> None:
 def test_confidences_are_checked() -> None:
     with pytest.raises(ShapeError):
         risk_curve(np.array([1.2]), np.array([True]))
+
+
+@pytest.mark.parametrize("size", [1, 3, 6, 7, 10])
+def test_rounding_does_not_decide_at_the_border_whatever_the_size_of_groups(size: int) -> None:
+    wrong = np.arange(99) < 9
+    right = np.repeat(~wrong, size)
+    confidence = np.repeat(np.where(wrong, 0.9, 0.5), size)
+    found = conformal(confidence, right, 0.1, np.full(len(right), 1 / size))
+    assert found.value == 0.0  # (9 + 1) / (99 + 1) is the level itself

@@ -91,11 +91,11 @@ def test_tuning_is_the_same_again_and_seen_cases_take_no_part(engine: Engine) ->
     assert any("40 cases are few" in note for note in one["notes"])
     mixed = solved(engine, [*records(), {**records(1)[0], "id": "seen", "publications": ["PMID:990"]}])
     found = tune(engine, mixed, metric="top10", seed=3)
-    assert found["seen_left_out"] == 1
+    assert found["overlap_left_out"] == 1
     assert found["candidates"] == one["candidates"]
     text = tuning_text(found)
     assert "Dials tried on 40 cases" in text
-    assert "1 seen cases took no part" in text
+    assert "1 cases that overlap the index took no part" in text
 
 
 def test_what_cannot_be_tuned_is_refused(engine: Engine) -> None:
@@ -113,6 +113,9 @@ def test_the_chosen_dials_can_be_asked_with(folder: Path, tmp_path: Path, capsys
     chosen = json.loads(out.read_text())
     assert (chosen["schema"], chosen["folds"]) == ("sma-gpu/tuning/1", 3)
     assert main(["query", str(folder), "HP:9900004", "--dials", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dials"] == chosen["dials"]
+    inline = " " * 300 + json.dumps(chosen["dials"])  # longer than a file may be called
+    assert main(["query", str(folder), "HP:9900004", "--dials", inline, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dials"] == chosen["dials"]
     out.write_text("nonsense")
     assert main(["query", str(folder), "HP:9900004", "--dials", str(out)]) == 2
