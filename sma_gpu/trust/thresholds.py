@@ -6,6 +6,7 @@ if its confidence is at least the threshold and above 0.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -87,7 +88,8 @@ class Threshold:
         """The rule and what it gave, for a person."""
         questions = f"{self.coverage.whole} held-out questions"
         if self.value is None:
-            return f"always abstains: no threshold {_reached(self.rule, self.level)}, going by {questions}"
+            needs = f" (that takes {_least_groups(self.level)} groups or more)" if self.rule == "conformal" else ""
+            return f"always abstains: no threshold {_reached(self.rule, self.level)}{needs}, going by {questions}"
         answers = f"answers from confidence {self.value:.3f} on"
         kind = "conformal: " if self.rule == "conformal" else ""
         return (
@@ -261,6 +263,11 @@ def _reached(rule: str, level: float | None) -> str:
     if level is None:
         return "tells right answers from wrong ones"
     return f"keeps to {_meaning(rule, level)}"
+
+
+def _least_groups(level: float | None) -> int:
+    """Returns how many groups there must be before a conformal threshold can exist: the one to come counts as lost."""
+    return 0 if level is None else math.ceil(1 / Fraction(str(float(level)))) - 1
 
 
 def _told(share: Share) -> str:

@@ -275,3 +275,16 @@ def test_a_quick_run_leaves_the_slow_arms_out_and_says_so(toy_claims: Claims, tm
     assert list(record["claims"][0]["unavailable"]) == ["toy_suite:Far"]
     assert "not here: toy_suite:Far" in claims_text(record)
     assert not (tmp_path / "run.json").exists()  # rows may be shared with a suite's run, whose account stays
+
+
+def test_an_arm_that_is_to_be_left_out_is_not_asked_and_the_command_says_so(
+    toy_claims: Claims, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(of_claims, "claims", lambda: toy_claims)
+    words = ["bench", "claims", "--folder", str(tmp_path), "--json", "--without"]
+    assert main([*words, "toy_suite:Far"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["command"] == "sma-gpu bench claims --without toy_suite:Far"
+    assert record["claims"][0]["unavailable"] == {"toy_suite:Far": "left out as asked"}
+    assert main([*words, "toy_suite:Fra"]) == 2
+    assert "no claim asks it" in capsys.readouterr().err

@@ -194,6 +194,14 @@ def test_a_quick_run_leaves_the_slow_arms_out_and_says_so(toy_suite: Suite, tmp_
     assert asked == {"near": 2 * QUESTIONS, "far": 2 * QUESTIONS}
 
 
+def test_an_arm_that_is_to_be_left_out_is_not_asked_and_told(toy_suite: Suite, tmp_path: Path) -> None:
+    run = run_suite(toy_suite, tmp_path, without=["toy_suite:Far"])
+    assert "far" not in asked and "near" in asked
+    assert report_record(run)["tables"][0]["unavailable"]["toy_suite:Far"] == "left out as asked"
+    with pytest.raises(QueryError, match="none of this run"):
+        run_suite(toy_suite, tmp_path, without=["toy_suite:Fra"])
+
+
 def test_only_the_arms_and_tasks_named_are_run(toy_suite: Suite, tmp_path: Path) -> None:
     run = run_suite(toy_suite, tmp_path, only_arms=["toy_suite:Far"], only_tasks=["toy/plain"])
     assert {cell.arm for cell in run.cells} == {"toy_suite:Far"}

@@ -153,8 +153,8 @@ def test_where_no_threshold_keeps_to_the_level_it_always_abstains_and_says_so(ru
 def test_levels_and_rules_are_told_as_they_were_given() -> None:
     confidence, right = np.array([0.9, 0.2]), np.array([False, True])
     found = threshold_by("conformal=0.0001", confidence, right)
-    wanted = "no threshold keeps to at most 0.01% of all queries answered wrongly, going by 2 held-out questions"
-    assert found.words == f"always abstains: {wanted}"
+    wanted = "no threshold keeps to at most 0.01% of all queries answered wrongly (that takes 9999 groups or more)"
+    assert found.words == f"always abstains: {wanted}, going by 2 held-out questions"
     found = threshold_by("conformal=0.7", confidence, right)
     assert "(conformal: at most 70% of all queries answered wrongly)" in found.words
     for rule in ("risk=0,1", "risk=10%", "conformal="):
@@ -186,3 +186,10 @@ def test_rounding_does_not_decide_at_the_border_whatever_the_size_of_groups(size
     confidence = np.repeat(np.where(wrong, 0.9, 0.5), size)
     found = conformal(confidence, right, 0.1, np.full(len(right), 1 / size))
     assert found.value == 0.0  # (9 + 1) / (99 + 1) is the level itself
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.1, 9), (0.05, 19), (0.3, 3)])
+def test_it_is_said_how_many_groups_a_conformal_threshold_takes(level: float, least: int) -> None:
+    few, enough = (conformal(np.full(n, 0.9), np.ones(n, np.bool_), level) for n in (least - 1, least))
+    assert few.value is None and f"(that takes {least} groups or more)" in few.words
+    assert enough.value == 0.0
