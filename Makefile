@@ -14,8 +14,6 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
-# One process a core, eight at most, of one thread each; a module's tests stay together, as they share what they read.
-PYTEST := env OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 8 --dist loadfile
 # Passed to `sma-gpu bench speed`, such as --peers none.
 BENCH_ARGS ?=
 # What proves the device kernels without a GPU: an interpreter, and compilers for sm_80 and sm_90. On Linux the package
@@ -41,14 +39,14 @@ lint:
 
 test: lint
 	@$(PROVERS)
-	@$(DEV) $(PYTEST) $(PYTEST_ARGS)
+	@$(DEV) pytest $(PYTEST_ARGS)
 
 test-fast: lint
-	@$(DEV) $(PYTEST) -m "not slow and not oracle and not gpu" --ignore=tests/packaging/test_wheel.py $(PYTEST_ARGS)
+	@$(DEV) pytest -m "not slow and not oracle and not gpu" --ignore=tests/packaging/test_wheel.py $(PYTEST_ARGS)
 
 test-kernels:
 	@$(PROVERS)
-	@$(DEV) $(PYTEST) tests/parity --ignore=tests/parity/test_cpu.py $(PYTEST_ARGS)
+	@$(DEV) pytest tests/parity --ignore=tests/parity/test_cpu.py $(PYTEST_ARGS)
 
 # A workload whose files are not here (exit 3) keeps the record that it has. Kernels of OpenBLAS are those it chooses.
 SPEED := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BENCH) sma-gpu bench speed $(BENCH_ARGS) --json

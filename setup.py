@@ -71,7 +71,6 @@ EXTRAS = {
         RDFLIB,
         "pronto>=2.7",
         "pytest>=8.2",
-        "pytest-xdist>=3.6",
         "ruff>=0.9",
         "safetensors>=0.5",
         "setuptools>=77",
