@@ -59,39 +59,45 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """``Q`` questions of a task, with what our index says of each.
-
-    Attributes:
-        questions: ids, as in the rows of arms.
-        clusters: right answers, by which intervals are clustered.
-        groups: by which folds are cut; those of questions that state the same are joined.
-        answers: the same with the right answers for groups.
-        known: bool ``[Q]``, a right item is indexed.
-        right: bool ``[Q, PLACES]``.
-        signals: with the signals of stability, and of generalisations where ``generalised``.
-        scores: of the first hits.
-        hidden: signals with what is right hidden; without those of stability.
-        hidden_scores: likewise.
-        generalised: generalisations were made.
-        items: how many items each draw stores, at most.
-    """
+class _Told:
+    """``Q`` questions, with what our index says of each; ``Asked`` says what each field is."""
 
     questions: tuple[str, ...]
     clusters: tuple[str, ...]
     groups: tuple[str, ...]
-    answers: tuple[str, ...]
     known: BoolArray
     right: BoolArray
     signals: Signals
     scores: Scores
     hidden: Signals
     hidden_scores: Scores
-    generalised: bool
-    items: int
 
     def __len__(self) -> int:
         return len(self.questions)
+
+
+@dataclass(frozen=True)
+class Asked(_Told):
+    """``Q`` questions of a task, with what our index says of each.
+
+    Attributes:
+        questions: ids, as in the rows of arms.
+        clusters: right answers, by which intervals are clustered.
+        groups: by which folds are cut; those of questions that state the same are joined.
+        known: bool ``[Q]``, a right item is indexed.
+        right: bool ``[Q, PLACES]``.
+        signals: with the signals of stability, and of generalisations where ``generalised``.
+        scores: of the first hits.
+        hidden: signals with what is right hidden; without those of stability.
+        hidden_scores: likewise.
+        answers: ``groups`` with the right answers for groups.
+        generalised: generalisations were made.
+        items: how many items each draw stores, at most.
+    """
+
+    answers: tuple[str, ...]
+    generalised: bool
+    items: int
 
 
 def without(signals: Signals, *names: str) -> Signals:
@@ -147,22 +153,14 @@ def _load(of: Plan, name: str, seed: int, *, quick: bool) -> Task:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One draw of one task; see ``Asked``."""
+class _Part(_Told):
+    """One draw of one task, of which questions that state the same are not joined yet.
 
-    questions: tuple[str, ...]
-    clusters: tuple[str, ...]
-    groups: tuple[str, ...]
+    Attributes:
+        present: functors of each query.
+    """
+
     present: list[IntArray]
-    known: BoolArray
-    right: BoolArray
-    signals: Signals
-    scores: Scores
-    hidden: Signals
-    hidden_scores: Scores
-
-    def __len__(self) -> int:
-        return len(self.questions)
 
 
 def _names(task: TrustTask, name: str, seed: int, one: Task) -> tuple[str, ...]:
@@ -194,13 +192,13 @@ def _ask(of: Plan, task: Task, names: tuple[str, ...], *, generalised: bool) -> 
         names,
         tuple(question.cluster for question in questions),
         tuple(question.group or question.cluster for question in questions),
-        [one.present for one in encoded],
         np.array([len(right) > 0 for right in gold], np.bool_),
         np.array([np.isin(first, right) for first, right in zip(cases, gold, strict=True)], np.bool_),
         signals,
         scores,
         hidden,
         hidden_scores,
+        [one.present for one in encoded],
     )
 
 

@@ -238,7 +238,7 @@ class SmaMemory:
         best = self.retrieve(query, 1)
         if best:
             return 1.0 - best[0].confidence
-        found = novelty(None, why_abstain(self._index, self.encode(query)) or NOTHING_FITS)
+        found = novelty(None, why_abstain(self._index, encoded) or NOTHING_FITS)
         return 1.0 if found is None else found  # the protocol has no null
 
     def _signals(self, queries: Sequence[EncodedQuery]) -> Signals:
